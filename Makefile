@@ -24,7 +24,7 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
 # The folder of this documentation on the site: a release, or dev for the main branch.
 DOCS_VERSION := $(shell sed -n 's/^VERSION: Final = "\(.*\)"/\1/p' aeron_core/version.py)
 
-.PHONY: help demo test test-fast check class-archive format build docs changelog man wheels dist-check coverage sanitize \
+.PHONY: help demo test test-fast check class-archive format build docs links changelog man wheels dist-check coverage sanitize \
         sanitize-threads bench fuzz hostile faults soak clean
 
 help:
@@ -35,7 +35,8 @@ help:
 	@echo "make test-fast  run the tests that need no process, peer, network namespace or Spark"
 	@echo "make check   lint, formatting, types, and which package may import which"
 	@echo "make format  format the sources"
-	@echo "make bench   measure"
+	@echo "make bench   measure ours beside peers and limits, and write build/bench.json, .md and plots in build/bench;"
+	@echo "             make bench ROW='udp ipc-lists' measures the rows that begin so"
 	@echo "make fuzz    decode hostile bytes for longer than the tests do"
 	@echo "make hostile  fuzz, guided by coverage, each target for a minute, two at a time; needs clang;"
 	@echo "             make hostile TIME=600 TARGETS='frames recordings' KEEP=1 takes ten minutes for each of these"
@@ -45,6 +46,7 @@ help:
 	@echo "             make soak DURATION=5400 SEED=1 (seconds)"
 	@echo "make docs    build the documentation site in build/docs, which a browser opens from its folder;"
 	@echo "             make docs DOCS_VERSION=dev writes another folder beside those that are there"
+	@echo "make links   request the external links of the documentation, which is not part of make test"
 	@echo "make changelog  show the changes since the last release; make changelog RELEASE=0.2.0 moves them to CHANGELOG.md"
 	@echo "make man     write a man page for each command into build/man"
 	@echo "make build   make a source distribution and a wheel in dist/"
@@ -114,11 +116,15 @@ $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
 	@echo "compiling for the benchmarks: about two minutes"
 	@$(BENCH_VENV)/bin/pip install --quiet --upgrade 'pip>=25.1'
-	@$(BENCH_VENV)/bin/pip install --quiet . --group interop --group spark
+	@$(BENCH_VENV)/bin/pip install --quiet . --group interop --group plots --group spark
 	@touch $@
 
+# Rows of benchmarks/rows.py; without a choice also the programs with tables of their own.
+ROW :=
 bench: $(BENCH_VENV)/.built
-	@for program in benchmarks/*.py; do echo "== $$program"; $(BENCH_VENV)/bin/python "$$program"; done
+	@$(BENCH_VENV)/bin/python benchmarks/run.py $(ROW) --json build/bench.json --markdown build/bench.md --plots build/bench
+	@for program in $(if $(ROW),,$(filter-out %/run.py %/rows.py,$(wildcard benchmarks/*.py))); do \
+		echo "== $$program"; $(BENCH_VENV)/bin/python "$$program"; done
 
 fuzz: $(VENV)/.built $(VENV)/.developing
 	AERON_CORE_FUZZ_EXAMPLES=20000 $(PYTHON) -m pytest -k hostile tests
@@ -148,12 +154,21 @@ build: $(VENV)/.built
 	$(BIN)/pip install --quiet 'build>=1.2'
 	$(PYTHON) -m build --outdir dist
 
+# What builds the documentation.
+DOCS_TOOLS = test -x $(PYTHON) || { found="$$(tools/find-python)"; "$$found" -m venv $(VENV); $(BIN)/pip install --quiet --upgrade 'pip>=25.1'; }; \
+	$(BIN)/pip install --quiet --group docs
+
 # Nothing is compiled or imported: the reference comes from the sources. A warning, such as of a broken link, is an error.
 docs:
-	@test -x $(PYTHON) || { found="$$(tools/find-python)"; "$$found" -m venv $(VENV); $(BIN)/pip install --quiet --upgrade 'pip>=25.1'; }
-	@$(BIN)/pip install --quiet --group docs
+	@$(DOCS_TOOLS)
 	@DOCS_VERSION='$(DOCS_VERSION)' $(PYTHON) -m sphinx -q -W --fresh-env -d build/doctrees docs 'build/docs/$(DOCS_VERSION)'
 	@echo "wrote build/docs/index.html"
+
+# Links between pages are checked by `make docs`; other hosts may be down, so this is not for a gate.
+links:
+	@$(DOCS_TOOLS)
+	@$(PYTHON) -m sphinx -q --fresh-env -b linkcheck -d build/linktrees docs build/links
+	@echo "every external link of the documentation leads somewhere"
 
 # Without RELEASE nothing is written.
 changelog: $(VENV)/.installed

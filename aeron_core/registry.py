@@ -59,6 +59,7 @@ class InstalledPlugin:
     distribution: str
     version: str
     provides: dict[str, list[str]] = field(default_factory=dict)
+    declares_spi_version: bool = False  # whether one of its modules defines AERON_CORE_SPI_VERSION
 
     def __str__(self) -> str:
         version = f" {self.version}" if self.version else ""
@@ -335,7 +336,10 @@ def _call_table(
 
 
 def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
-    built_for = getattr(module, "AERON_CORE_SPI_VERSION", wire.SPI_VERSION)
+    built_for = getattr(module, "AERON_CORE_SPI_VERSION", None)
+    if built_for is None:
+        return
+    installed.declares_spi_version = True
     if built_for != wire.SPI_VERSION:
         raise PluginError(
             f"{installed} was built for SPI version {built_for}, this aeron-core has {wire.SPI_VERSION}: rebuild it "
@@ -344,7 +348,18 @@ def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
 
 
 def _check_compiled_classes(made: object, installed: InstalledPlugin) -> None:
-    """Raise PluginError for an object with compiled methods, its own or inherited, built for another SPI version."""
+    """Raise PluginError for an object with compiled methods, its own or inherited, built for another SPI version.
+
+    Also for a plugin that does not define its version: after a change of the base classes, it calls wrong functions.
+    """
     for cls in type(made).__mro__:
-        if "__pyx_vtable__" in vars(cls):
-            _check_spi_version(sys.modules.get(cls.__module__), installed)
+        if "__pyx_vtable__" not in vars(cls) or cls.__module__.startswith("aeron_core."):
+            continue
+        _check_spi_version(sys.modules.get(cls.__module__), installed)
+        if not installed.declares_spi_version:
+            raise PluginError(
+                f"{installed} has a compiled class, {cls.__module__}.{cls.__qualname__}, and no "
+                f"AERON_CORE_SPI_VERSION: it may be built for another SPI version than {wire.SPI_VERSION}, that of "
+                f"this aeron-core; define AERON_CORE_SPI_VERSION = wire.SPI_VERSION in {cls.__module__}, as "
+                "aeron_core.spi describes, and rebuild it"
+            )

@@ -93,6 +93,23 @@ def batches(stream: Stream) -> float:
     return best * NS_PER_S
 
 
+def lists(stream: Stream) -> tuple[float, float]:
+    """Return the time of `offer_many` and of `poll_many`, each for a message."""
+    messages = [bytes(MESSAGE) for _ in range(BATCH)]
+    stream.clean()
+    offered = polled = float("inf")
+    for _ in range(30):
+        start = time.perf_counter()
+        sent = stream.publication.offer_many(messages)
+        between = time.perf_counter()
+        received = stream.subscription.poll_many(BATCH)
+        end = time.perf_counter()
+        if sent == len(received) == BATCH:
+            offered = min(offered, (between - start) / BATCH)
+            polled = min(polled, (end - between) / BATCH)
+    return offered * NS_PER_S, polled * NS_PER_S
+
+
 def on_fragment(buffer: memoryview, header: object) -> None:
     pass
 
@@ -107,10 +124,14 @@ def main() -> None:
             offers(stream)
             assembled_ns = min(assembled_ns, polls(stream, FragmentAssembler(on_fragment)))
         batch_ns = min(batches(stream) for _ in range(ROUNDS))
+        rounds = [lists(stream) for _ in range(ROUNDS)]
+        offer_many_ns, poll_many_ns = (min(times) for times in zip(*rounds, strict=True))
         print(f"{kind.__name__}, messages of {len(MESSAGE)} bytes")
         print(f"  offer(bytes)                        {offer_ns:7.1f} ns")
         print(f"  poll, a fragment                    {poll_ns:7.1f} ns")
         print(f"  poll through a FragmentAssembler    {assembled_ns:7.1f} ns")
+        print(f"  offer_many, a message of a list     {offer_many_ns:7.1f} ns")
+        print(f"  poll_many, a message of a list      {poll_many_ns:7.1f} ns")
         print(f"  offer_batch and poll_batch together {batch_ns:7.1f} ns, {1e3 / batch_ns:.1f} million/s")
 
 

@@ -6,6 +6,9 @@ they are more meaningful than elapsed time. Rounds are interleaved; medians are 
 The start of a query is measured separately, on ten rows: a source in Python has a process that imports PySpark from a
 zip file, which no data source can change. The figures of a stream are the cost of its rows: elapsed time is that of its
 trigger, and the processor time of the start is subtracted.
+
+With Java, javac and Maven, the same number of rows is read from an Aeron Archive too: from its folder, and remotely, by
+replays in shared memory and over UDP, beside a plain subscription to such a replay.
 """
 
 import os
@@ -14,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +32,15 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.writing.batch_appender import AppenderParams, BatchAppender, MessageColumn
+
+sys.path.insert(0, str(Path(__file__).parent / "peers"))
+from java_archive import (
+    JavaArchive,
+    is_available,
+    java_archive,
+    replayed_mb_per_s,
+    subscribed_mb_per_s,
+)
 
 ROWS = 2_000_000
 PAYLOAD_LENGTH = 100
@@ -161,6 +174,35 @@ def jobs_of(spark: SparkSession, folder: str) -> dict[str, Callable[[], float | 
     }
 
 
+def archive_jobs_of(spark: SparkSession, archive: JavaArchive) -> dict[str, Callable[[], float | None]]:
+    batch = spark.read.format("aeron")
+    return {
+        "batch, all columns, Aeron Archive, folder": to_nowhere(batch.load(str(archive.folder))),
+        "batch, all columns, Aeron Archive, replays in shared memory": to_nowhere(
+            batch.load(archive.in_shared_memory)
+        ),
+        "batch, all columns, Aeron Archive, replays over UDP": to_nowhere(batch.load(archive.over_udp)),
+    }
+
+
+def show_replays(archive: JavaArchive) -> None:
+    rates = {
+        "plain subscription in shared memory": lambda: subscribed_mb_per_s(archive, over_udp=False),
+        "reader in shared memory": lambda: replayed_mb_per_s(archive.in_shared_memory),
+        "plain subscription over UDP": lambda: subscribed_mb_per_s(archive, over_udp=True),
+        "reader over UDP": lambda: replayed_mb_per_s(archive.over_udp),
+    }
+    found: dict[str, list[float]] = {name: [] for name in rates}
+    for _ in range(ROUNDS):
+        for name, rate in rates.items():
+            found[name].append(rate())
+    table = Table("replay of one recording", box=None)
+    table.add_column("MB/s", justify="right")
+    for name, values in found.items():
+        table.add_row(name, f"{statistics.median(values):.0f}")
+    Console(width=110).print(table)
+
+
 def without_starts(costs: dict[str, list[Cost]]) -> None:
     """Subtract the cost of streams without rows."""
     for name, start in {
@@ -175,7 +217,7 @@ def without_starts(costs: dict[str, list[Cost]]) -> None:
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    with tempfile.TemporaryDirectory(prefix="aeron-spark-") as folder:
+    with tempfile.TemporaryDirectory(prefix="aeron-spark-") as folder, ExitStack() as stack:
         archive = f"{folder}/archive"
         make_recordings(Path(archive), rows)
         spark = session("local[2]", settings={"spark.log.level": "ERROR"})
@@ -184,6 +226,10 @@ def main() -> None:
         for name, target in {"archive": "parquet", "few": "few-parquet"}.items():
             spark.read.format("aeron").load(f"{folder}/{name}").write.parquet(f"{folder}/{target}")
         jobs = jobs_of(spark, folder)
+        java = None
+        if is_available():
+            java = stack.enter_context(java_archive(rows, PAYLOAD_LENGTH, RECORDINGS))
+            jobs |= archive_jobs_of(spark, java)
         costs: dict[str, list[Cost]] = {name: [] for name in jobs}
         for number in range(ROUNDS + 1):
             for name, job in jobs.items():
@@ -192,6 +238,8 @@ def main() -> None:
                     costs[name].append(cost)
         without_starts(costs)
         show(costs, rows)
+        if java is not None:
+            show_replays(java)
         spark.stop()
 
 
@@ -200,7 +248,7 @@ def show(costs: dict[str, list[Cost]], rows: int) -> None:
     for heading in ("M rows/s", "seconds", "of Parquet", "processor s", "of Parquet"):
         table.add_column(heading, justify="right")
     for name, own in costs.items():
-        base = costs.get(f"{name.removesuffix(', tuples').removesuffix(', not verified')}, Parquet", own)
+        base = costs.get(f"{', '.join(name.split(', ')[:2])}, Parquet", own)
         seconds = statistics.median(cost.seconds for cost in own)
         used = statistics.median(cost.processor_seconds for cost in own)
         speed = statistics.median(b.seconds / a.seconds for a, b in zip(own, base, strict=True))

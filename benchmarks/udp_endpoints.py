@@ -4,6 +4,7 @@ Without log buffers, on one thread that sends and receives in turn: bytes per se
 other load does not affect the figures.
 """
 
+import socket
 import tempfile
 import time
 from pathlib import Path
@@ -113,6 +114,49 @@ class Loop:
         self.receiver.endpoint.close()
 
 
+class FanOut:
+    """An endpoint with several destinations, to which it sends runs of 44 datagrams. No destination reads.
+
+    `options`: as those of `Loop`.
+    """
+
+    def __init__(self, destinations: int, options: dict[str, str] | None) -> None:
+        self.counters = make_counters(*COUNTERS, "destinations")
+        transport = UdpTransport()
+        uri = ChannelUri.parse("aeron:udp?control-mode=manual")
+        channel = transport.resolve_channel(uri, resolve, is_publication=True)
+        more = {"destination_count": self.counters["destinations"]}
+        if options is not None:
+            params = ProtectorParams(
+                profile="bench", options=options, role=ProtectedRole.PUBLICATION, clock=Clock()
+            )
+            more["protect"] = GroupSecretProtector(params).protect
+        self.sender = SendEndpointProbe(
+            transport.open_send_endpoint(
+                SendEndpointParams(channel, 0, None, self.counters, 0, 2 << 20, True, True, **more)
+            )
+        )
+        self.sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(destinations)]
+        for number, sock in enumerate(self.sockets):
+            sock.bind(("127.0.0.1", 0))
+            self.sender.endpoint.add_destination(SocketAddress.of(*sock.getsockname()), number + 1)
+            self.sender.poll()
+        self.stream = RecordingSendStream(7, 1001)
+        self.batch = RunBatch([(data_frame(bytes(MTU - 64 - 32)) * 44, MTU - 64)])
+        self.title = f"{'plain' if options is None else options['cipher']:17} {destinations:2} destinations"
+
+    def measure(self) -> None:
+        """Send for a while; print the processor time of a megabyte, for one destination."""
+        started = time.thread_time()
+        while (seconds := time.thread_time() - started) < DURATION_S:
+            self.sender.send_batch(self.stream, self.batch)
+        sent = self.counters["bytes_sent"].get() / 1e6
+        print(f"{self.title}: {seconds / sent * 1e6:5.0f} us per MB and destination")
+        self.sender.endpoint.close()
+        for sock in self.sockets:
+            sock.close()
+
+
 def measure(loop: Loop) -> None:
     """Send a batch and receive it, repeatedly."""
     started = time.thread_time()
@@ -135,3 +179,6 @@ if __name__ == "__main__":
             measure(Loop(**shape))
             for cipher in CIPHERS:
                 measure(Loop(**shape, options={"secret_file": str(secret_file), "cipher": cipher}))
+        for destinations in (1, 4, 16):
+            for options in (None, {"secret_file": str(secret_file), "cipher": "aes-128-gcm"}):
+                FanOut(destinations, options).measure()

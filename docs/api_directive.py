@@ -6,13 +6,15 @@
     ```
 
 Parentheses after a class document its constructor, too. Without names the directive documents all of `__all__`.
+Options omit the names (`no-names`), all members of classes (`no-members`), those that are inherited (`no-inherited`),
+or attributes (`no-fields`); `docstring` adds that of the package.
 Docstrings are Markdown. Code in the text of any page that names a documented object is linked to it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, ClassVar, Final
 
 import griffe
@@ -46,12 +48,19 @@ def _value(found: griffe.Attribute) -> str:
     return text if re.fullmatch(r"-?\d[\d_.]*|'[^']{0,40}'|\"[^\"]{0,40}\"|True|False|None", text) else ""
 
 
+def _is_type(found: griffe.Object) -> bool:
+    """Return whether an object of a module is another name of a type, such as `Callable[[str], int]`."""
+    return found.is_attribute and isinstance(found.value, griffe.ExprSubscript) and found.annotation is None
+
+
 def _options(found: griffe.Object) -> Iterator[str]:
     if found.is_function:
         yield from (
             f":{label}:" for label in ("async", "classmethod", "staticmethod") if label in found.labels
         )
-    if found.is_attribute:
+    if found.is_attribute and _is_type(found):
+        yield f":canonical: {text_of(found.value)}"
+    elif found.is_attribute:
         yield from [f":type: {text}"] if (text := text_of(found.annotation)) and text != "Final" else []
         yield from [f":value: {text}"] if "property" not in found.labels and (text := _value(found)) else []
 
@@ -67,7 +76,12 @@ def _bases(cls: griffe.Class) -> list[str]:
 
 
 def described(
-    path: str, found: griffe.Object, *, with_constructor: bool, with_members: bool = True, depth: int = OUTER
+    path: str,
+    found: griffe.Object,
+    *,
+    with_constructor: bool,
+    options: Container[str] = (),
+    depth: int = OUTER,
 ) -> Iterator[str]:
     """Yield the Markdown of an object, with directives of Sphinx's Python domain.
 
@@ -80,6 +94,8 @@ def described(
             signature = signature_of(resolved(constructor), result=None)
     elif found.is_function:
         kind, signature = "method" if is_member else "function", signature_of(found, result=found.returns)
+    elif _is_type(found) and not is_member:
+        kind = "type"
     else:
         kind = ("property" if "property" in found.labels else "attribute") if is_member else "data"
     yield f"{'`' * depth}{{py:{kind}}} {path.rpartition('.')[2] if is_member else path}{signature}"
@@ -88,7 +104,11 @@ def described(
     if found.is_class and (bases := _bases(found)):
         yield f"Derived from {', '.join(f'`{name}`' for name in bases)}.\n"
     yield from doc_of(found).splitlines()
-    for member in members_of(found) if found.is_class and with_members else ():
+    inherited = "no-inherited" not in options
+    with_members = found.is_class and "no-members" not in options
+    for member in members_of(found, inherited=inherited) if with_members else ():
+        if "no-fields" in options and member.is_attribute and "property" not in member.labels:
+            continue
         yield ""
         yield from described(f"{path}.{member.name}", member, with_constructor=False, depth=depth - 1)
     yield from ("`" * depth, "")
@@ -99,7 +119,9 @@ class ApiDirective(SphinxDirective):
 
     required_arguments = 1
     has_content = True
-    option_spec: ClassVar = {"docstring": flag, "no-names": flag, "no-members": flag}
+    option_spec: ClassVar = dict.fromkeys(
+        ("docstring", "no-names", "no-members", "no-inherited", "no-fields"), flag
+    )
 
     def run(self) -> list[nodes.Node]:
         """Return the reference of the names."""
@@ -125,11 +147,7 @@ class ApiDirective(SphinxDirective):
         path = f"{module}.{name}"
         if not found.is_attribute:
             path = public_paths().get(found.path, path)
-        return list(
-            described(
-                path, found, with_constructor=written != name, with_members="no-members" not in self.options
-            )
-        )
+        return list(described(path, found, with_constructor=written != name, options=self.options))
 
 
 class ExactTypes(SphinxPostTransform):

@@ -6,6 +6,7 @@ importing anything, and `.pxd` files are read here. Not here: how they are shown
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +16,12 @@ from typing import Any, Final
 import griffe
 
 ROOT: Final = Path(__file__).parent.parent
+#: Source roots of the packages that a user's program or plugin may import.
+ROOTS: Final = {
+    "aeron_core": ROOT,
+    "aeron_media": ROOT / "plugins/media",
+    "pyspark_aeron": ROOT / "plugins/spark",
+}
 #: Packages with public names, the ones whose names are shown first.
 PACKAGES: Final = (
     "aeron_core",
@@ -27,8 +34,10 @@ PACKAGES: Final = (
     "aeron_core.recording",
     "aeron_core.device",
     "aeron_core.settings",
+    "aeron_core.settings.variables",
     "aeron_core.spi",
     "aeron_core.testing",
+    "aeron_core.testing.conformance",
     "aeron_core.errors",
     "pyspark_aeron",
 )
@@ -60,24 +69,40 @@ class Declarations(griffe.Extension):
                 continue
             elif found := re.match(r"    cdef .*?\b(\w+)\(", line):
                 cls.members.pop(found[1], None)
+        _add_docstrings_of_pyx(cls)
+
+
+def _add_docstrings_of_pyx(cls: griffe.Class) -> None:
+    """Add docstrings to a class and its methods in a `.pyi`, which has none: its `.pyx` has them."""
+    path = Path(str(cls.filepath))
+    pyx = path.with_suffix(".pyx")
+    if path.suffix != ".pyi" or not pyx.exists():
+        return
+    text = pyx.read_text(encoding="utf-8")
+    source = re.search(rf"^cdef class {cls.name}\b.*?(?=^\S|\Z)", text, re.M | re.S)
+    for name, found in (("", cls), *cls.members.items()) if source else ():
+        header = rf"    (?:cp)?def (?:[\w ]+ )?{name}\(.*?" if name else ""
+        doc = re.search(rf'^{header or "cdef class [^:]*"}:\n\s+"""(.*?)"""', source[0], re.M | re.S)
+        if doc and not found.docstring:
+            found.docstring = griffe.Docstring(inspect.cleandoc(doc[1]), parent=found)
 
 
 @cache
 def packages() -> griffe.ModulesCollection:
     """Return the packages as griffe reads them, by name."""
     loader = griffe.GriffeLoader(
-        search_paths=[ROOT, ROOT / "plugins" / "spark"],
+        search_paths=[*ROOTS.values()],
         extensions=griffe.load_extensions(Declarations),
         allow_inspection=False,
     )
-    for name in ("aeron_core", "pyspark_aeron"):
+    for name in ROOTS:
         loader.load(name)
     return loader.modules_collection
 
 
 def is_ours(path: str) -> bool:
     """Return whether a path is in one of the packages."""
-    return path.startswith(("aeron_core.", "pyspark_aeron."))
+    return path.startswith(tuple(f"{name}." for name in ROOTS))
 
 
 def resolved(found: griffe.Object | griffe.Alias) -> griffe.Object:
@@ -155,21 +180,35 @@ def signature_of(function: griffe.Function, *, result: object) -> str:
 
 
 def doc_of(found: griffe.Object) -> str:
-    """Return the documentation of an object: its docstring, or the comment at the end of its line."""
+    """Return the documentation of an object, or of what it overrides: its docstring, or the comment with it."""
     if found.docstring:
         return found.docstring.value
-    if not found.is_attribute or not found.lines:
-        return ""
-    _, _, comment = found.lines[-1].partition("  # ")
-    return comment
+    doc = ""
+    if found.is_attribute and found.lines:
+        _, _, comment = found.lines[-1].partition("  # ")
+        doc = comment or _comment_before(found)
+    if not doc and isinstance(found.parent, griffe.Class) and not found.is_class:
+        bases = [base for base in found.parent.mro() if is_ours(base.path) and found.name in base.members]
+        doc = doc_of(resolved(bases[0].members[found.name])) if bases else ""
+    return doc
 
 
-def members_of(cls: griffe.Class) -> Iterator[griffe.Object]:
+def _comment_before(found: griffe.Object) -> str:
+    """Return the lines before an attribute that begin with `#:`."""
+    lines: list[str] = []
+    before = found.lines_collection[Path(str(found.filepath))][: (found.lineno or 1) - 1]
+    while before and (match := re.match(r"\s*#: ?(.*)", before.pop())):
+        lines.insert(0, match[1])
+    return "\n".join(lines)
+
+
+def members_of(cls: griffe.Class, *, inherited: bool = True) -> Iterator[griffe.Object]:
     """Yield the public members of a class, inherited ones first, those of bases outside the package not."""
-    for name, member in cls.all_members.items():
+    for name, member in (cls.all_members if inherited else cls.members).items():
         found = resolved(member)
         doc = doc_of(found)
-        if name.startswith("_") or _INTERNAL.search(doc) or not is_ours(found.path):
+        # pytest calls the tests of a conformance suite.
+        if name.startswith(("_", "test_")) or _INTERNAL.search(doc) or not is_ours(found.path):
             continue
         # What `__init__` assigns is a detail unless it is documented or declared in the class.
         constructor = found.parent.members.get("__init__") if found.parent else None

@@ -24,7 +24,7 @@ release = runpy.run_path(str(DOCS.parent / "aeron_core" / "version.py"))["VERSIO
 #: The name of the folder, such as `0.1.0`, or `dev` for the main branch.
 version = os.environ.get("DOCS_VERSION") or release
 
-extensions = ["myst_parser", "sphinx_external_toc", "api_directive"]
+extensions = ["myst_parser", "sphinx_external_toc", "api_directive", "notebook_directive"]
 # `index.md` is a link to it: on GitHub, the folder shows the front page.
 exclude_patterns = ["README.md"]
 templates_path = ["_templates"]
@@ -43,6 +43,11 @@ html_sidebars = {
         "sidebar/scroll-end.html",
     ]
 }
+
+# `make links` checks external links. GitHub writes its anchors with a prefix, which only its scripts remove.
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]
+linkcheck_timeout = 30
+linkcheck_retries = 3
 
 # As GitHub derives anchors from headings.
 myst_heading_anchors = 4

@@ -14,6 +14,7 @@ import pyspark_aeron.plugin
 import typer
 from aeron_resolvers import csv_table, driver
 
+from aeron_core import settings
 from aeron_core.cli import outcome
 from aeron_core.cli.program import make_core_app
 from aeron_core.concurrent import counter_types
@@ -142,7 +143,10 @@ def settings_page() -> Iterator[str]:
         yield from settings_table(model)
     yield from quantities_section()
     yield "## In Python\n"
-    yield "```{api} aeron_core.settings\n:no-members:\n```\n"
+    # The tables above have the fields.
+    yield "```{api} aeron_core.settings\n:no-fields:\nDriverSettings()\nClientSettings()\n```\n"
+    names = [name for name in settings.__all__ if name not in {"DriverSettings", "ClientSettings"}]
+    yield "\n".join(["```{api} aeron_core.settings", *(f"{name}()" for name in names), "```\n"])
 
 
 def quantities_section() -> Iterator[str]:

@@ -15,6 +15,8 @@ from pyspark_aeron.options import Positions, SourceOptions
 from pyspark_aeron.pipeline.definition import Pipeline, QuerySink, Source, Step, Watermark
 from pyspark_aeron.writing.sink_options import SinkOptions
 
+from aeron_core.archive.reading.address import KEYS
+
 #: Options of Spark's Kafka connector with their equivalents here, or the reason why there is none.
 KAFKA_ROWS = [
     ("`assign`, `subscribe`, `subscribePattern`", "`recordings`; `channel` and `streamId`; `channelPattern`"),
@@ -68,6 +70,16 @@ def spark_page() -> Iterator[str]:
     )
     yield "## Options of the source\n"
     yield from _fields("option", SourceOptions, names_in=to_camel)
+    yield "### Address of a running Aeron Archive\n"
+    yield (
+        "In `archive`, and in place of a folder on the command line: `aeron:archive?control-request=…|key=value|…`; "
+        "see [read a running archive](../how-to/use-aeron-archive.md#read-a-running-archive). The values of "
+        "`control-request`, `control-response` and `replay` are channels, with all their parameters.\n"
+    )
+    yield "| key | value |\n|---|---|"
+    for key, meaning in KEYS.items():
+        yield f"| `{key}` | {meaning} |"
+    yield ""
     yield "## Columns\n"
     yield from _columns(COLUMNS | {"headers": HEADERS})
     yield "With `kafkaSchema`:\n"
@@ -88,9 +100,10 @@ def spark_page() -> Iterator[str]:
         "`aeron-core plugins new NAME --kind decoder` writes a distribution with one.\n"
     )
     yield "## In Python\n"
-    yield "```{api} pyspark_aeron\n:no-members:\nregister\nDefaultSource\n```\n"
+    yield "```{api} pyspark_aeron\nregister\nDefaultSource\n```\n"
     yield "```{api} pyspark_aeron.decoders\ndecode\n```\n"
     yield "```{api} pyspark_aeron.lag_listener\nLagListener()\nQueryLag\n```\n"
+    yield "```{api} pyspark_aeron.lag_metrics\nLagMetrics()\n```\n"
     yield "```{api} pyspark_aeron.session\nsession\n```\n"
     yield "## Pipeline files\n"
     for title, model in (

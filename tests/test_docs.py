@@ -15,6 +15,7 @@ import typer
 from aeron_security import group_secret
 
 from aeron_core.cli.program import make_core_app
+from aeron_core.cli.records.recorder_metrics import METRICS as RECORDER_METRICS
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.metrics.prometheus import DriverCollector
 from aeron_core.metrics.samples import METRICS, Sample
@@ -395,8 +396,8 @@ def names_in_text(text):
 
 @cache
 def exported_metrics():
-    """Return the names that Prometheus gives to the metrics of a driver."""
-    labelled = [Sample(metric, ("",) * len(metric.labels), 0) for metric in METRICS]
+    """Return the names that Prometheus gives to the metrics of drivers and recorders."""
+    labelled = [Sample(metric, ("",) * len(metric.labels), 0) for metric in (*METRICS, *RECORDER_METRICS)]
     families = DriverCollector(lambda: labelled).collect()
     return {sample.name for family in families for sample in family.samples}
 

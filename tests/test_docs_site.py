@@ -1,7 +1,6 @@
 """The documentation site: built as `make docs` builds it, it is complete, linked, searchable, and needs no network."""
 
-import importlib
-import inspect
+import html
 import json
 import posixpath
 import re
@@ -12,29 +11,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pyspark_aeron
 import pytest
-from sphinx.util.inventory import InventoryFile
-
-import aeron_core
-from aeron_core.spi import congestion_control, flow_control
 
 ROOT = Path(__file__).parent.parent
 VERSION = "9.8.7"
 #: Elements and their attributes with what a browser loads at once.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
-PACKAGES = (
-    "aio",
-    "archive",
-    "device",
-    "errors",
-    "observation",
-    "recording",
-    "resilient",
-    "settings",
-    "spi",
-    "testing",
-)
 
 pytestmark = pytest.mark.system
 
@@ -81,13 +63,6 @@ def pages(site):
     """Return the pages of the version by their paths in its folder."""
     folder = site / VERSION
     return {path.relative_to(folder).as_posix(): Page(path) for path in sorted(folder.rglob("*.html"))}
-
-
-@pytest.fixture(scope="module")
-def objects(site):
-    """Return the names of the documented objects."""
-    inventory = InventoryFile.loads((site / VERSION / "objects.inv").read_bytes(), uri="")
-    return {name for kind, found in inventory.data.items() if kind.startswith("py:") for name in found}
 
 
 def test_every_page_of_the_documentation_is_in_the_navigation(pages):
@@ -172,67 +147,34 @@ def test_pictures_are_on_the_front_page(site, pages):
     assert {"top.svg", "soak.png"} <= pictures
 
 
-def test_every_public_name_is_documented(objects):
-    names = set(aeron_core.__all__) - {"__version__", "aio", "archive", "resilient"}
-
-    assert {name for name in names if f"aeron_core.{name}" not in objects} == set()
-
-
-def test_every_public_name_of_the_spark_package_is_documented(objects):
-    assert {f"pyspark_aeron.{name}" for name in pyspark_aeron.__all__} <= objects
+def text_of(page):
+    """Return the text of a page without markup."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page.text))
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_name_of_a_package_is_documented(package, objects):
-    module = importlib.import_module(f"aeron_core.{package}")
-    names = getattr(module, "__all__", None) or [
-        name
-        for name, found in vars(module).items()
-        if callable(found) and found.__module__ == module.__name__ and name[0] != "_" and name != "T"
-    ]
+def test_the_site_has_the_examples_and_the_notebook_as_they_are_tested(pages):
+    sources = text_of(pages["example-sources.html"])
+    programs = sorted((ROOT / "examples").rglob("*.py"))
+    notebook = json.loads((ROOT / "examples" / "live_plot.ipynb").read_text(encoding="utf-8"))
 
-    public = {f"aeron_core.{name}" for name in aeron_core.__all__}
-    missing = [
-        name
-        for name in names
-        if f"aeron_core.{package}.{name}" not in objects
-        and not (f"aeron_core.{name}" in public and f"aeron_core.{name}" in objects)
-    ]
-
-    assert missing == []
+    assert len(programs) >= 8
+    assert [path.name for path in programs if path.read_text(encoding="utf-8").strip() not in sources] == []
+    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell for cell in code if cell not in sources] == []
+    assert "The plot is live: update replaces the figure in place." in sources
+    assert "_images/live_plot.png" in pages["example-sources.html"].loaded
 
 
-CLASSES = [
-    (f"{module.__name__}.{name}", kind)
-    for module in (aeron_core, aeron_core.archive, aeron_core.resilient)
-    for name in module.__all__
-    if isinstance(kind := getattr(module, name), type) and not name.endswith("Settings")
-]
+def test_the_site_shows_what_the_readme_of_the_examples_shows(pages):
+    readme = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    shown = text_of(pages["examples.html"])
 
-
-@pytest.mark.parametrize(("path", "kind"), CLASSES, ids=[path for path, _ in CLASSES])
-def test_every_public_member_of_a_class_is_documented(path, kind, objects):
-    internal = re.compile(
-        r"\b[Ff]or (the client's conductor|the supervisor|claims|images|compiled callers)\b"
-    )
-    members = {
-        name
-        for each in kind.__mro__
-        if each.__module__.startswith("aeron_core")
-        for name, member in vars(each).items()
-        if not name.startswith("_") and not internal.search(inspect.getdoc(member) or "")
-    }
-
-    assert {name for name in members if f"{path}.{name}" not in objects} == set()
-
-
-@pytest.mark.parametrize("module", [flow_control, congestion_control], ids=lambda module: module.__name__)
-def test_the_methods_that_a_plugin_implements_are_documented(module, objects):
-    kind = "".join(map(str.title, module.__name__.rpartition(".")[2].split("_")))
-
-    missing = [name for name in module.METHODS if f"aeron_core.spi.{kind}.{name}" not in objects]
-
-    assert missing == []
+    outputs = re.findall(r"\n\n```\n(.*?)\n```\n", readme, re.DOTALL)
+    assert len(outputs) == 6
+    assert [output for output in outputs if output not in shown] == []
+    assert {f"_images/{name}.png" for name in ("live_plot", "market_data", "web")} <= pages[
+        "examples.html"
+    ].loaded
 
 
 def test_signatures_of_compiled_classes_have_types(pages):

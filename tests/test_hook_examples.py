@@ -137,6 +137,35 @@ def test_a_stream_flows_with_the_example(tmp_path, hook, publication, subscripti
     ]
 
 
+def test_a_stream_flows_through_a_channel_that_the_example_protects(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"secret")
+    settings = {"security_profiles": f"orders,protector=signed,secret_file={secret}"}
+    channel = f"{CHANNEL}|security=orders"
+
+    received = sent_and_received(tmp_path, "aeron_datagram_protectors", channel, channel, **settings)
+
+    assert received == [b"one", b"two", b"three"]
+
+
+def test_a_stream_flows_between_agents_that_idle_with_the_example():
+    registry = Registry.load([example("aeron_idle_strategies")])
+    settings = {f"{agent}_idle_strategy": "nap" for agent in ("conductor", "sender", "receiver")}
+    received = []
+
+    with (
+        aeron_core.MediaDriver.launch_embedded(settings, registry=registry) as driver,
+        aeron_core.connect(driver.aeron_dir) as aeron,
+    ):
+        subscription = aeron.add_subscription("aeron:ipc", 1001)
+        publication = aeron.add_publication("aeron:ipc", 1001)
+        publication.send(b"hello", timeout=30)
+        while not received:
+            subscription.poll(lambda buffer, _: received.append(bytes(buffer)))
+
+    assert received == [b"hello"]
+
+
 def test_the_medium_of_the_example_refuses_an_unknown_service(tmp_path):
     with (
         DriverPair(tmp_path, plugins=[example("aeron_media_transports")]) as pair,

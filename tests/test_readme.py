@@ -21,9 +21,15 @@ def python_blocks(path: Path) -> list[str]:
 @pytest.mark.system
 def test_readme_example_runs():
     (example,) = python_blocks(ROOT / "README.md")
+    # A loopback address that only this process uses, so that the port of the page is free.
+    host = f"127.12.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
 
     done = subprocess.run(
-        [sys.executable, "-c", example], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", example.replace("localhost", host)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr

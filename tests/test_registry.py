@@ -5,6 +5,7 @@ import aeron_media.udp.plugin
 import aeron_resolvers.plugin
 import pytest
 import typer
+from aeron_flow_control import max_flow_control
 from aeron_flow_control.max_flow_control import MaxFlowControl
 
 import aeron_core.agent.plugin
@@ -229,6 +230,18 @@ def test_a_plugin_built_for_another_spi_version_is_rejected(registry):
 
     with pytest.raises(PluginError, match="built for SPI version 0, this aeron-core has 1: rebuild it"):
         registry.register(plugin)
+
+
+def test_a_compiled_class_without_an_spi_version_is_rejected(registry, monkeypatch):
+    monkeypatch.delattr(max_flow_control, "AERON_CORE_SPI_VERSION")
+    registry.register(Stranger())
+
+    with pytest.raises(
+        PluginError,
+        match=r"compiled class, aeron_flow_control\.max_flow_control\.MaxFlowControl, and no AERON_CORE_SPI_VERSION: "
+        r"it may be built for another SPI version than 1",
+    ):
+        registry.flow_control("mine", PARAMS, pytest.fail)
 
 
 class Started:

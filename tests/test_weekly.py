@@ -39,6 +39,7 @@ def test_the_weekly_run_has_every_step_in_its_summary(weekly):
     assert code == 0
     assert [line.split("  ")[0].split(" SEED=")[0] for line in lines] == [
         "make dist-check",
+        "make links",
         "tools/newcomer --all",
         "make hostile TIME=3600",
         "make sanitize",
@@ -49,7 +50,7 @@ def test_the_weekly_run_has_every_step_in_its_summary(weekly):
     assert all(line.endswith(" s  passed") for line in lines)
 
 
-@pytest.mark.parametrize("failing", ["dist-check", "hostile", "faults"])
+@pytest.mark.parametrize("failing", ["dist-check", "links", "hostile", "faults"])
 def test_the_weekly_run_goes_on_after_a_step_that_fails_and_fails_at_its_end(weekly, failing):
     code, lines = weekly(failing)
 
@@ -57,4 +58,4 @@ def test_the_weekly_run_goes_on_after_a_step_that_fails_and_fails_at_its_end(wee
     assert [line.endswith("failed, exit code 3") for line in lines] == [
         f"make {failing}" in line for line in lines
     ]
-    assert len(lines) == 6
+    assert len(lines) == 7

@@ -40,6 +40,7 @@ typedef struct
     int32_t lengths[AC_BATCH_CAPACITY];
     int32_t segment_lengths[AC_BATCH_CAPACITY];
     int64_t times_ns[AC_BATCH_CAPACITY]; /* of reception, in ns since the epoch; 0 if the kernel does not report it */
+    int is_repeated; /* it is sent again unchanged, after a call that sent it to another destination */
 } ac_batch_t;
 
 /* Return the number of slots filled, 0 when nothing waits, -errno on failure. */
@@ -126,6 +127,7 @@ static inline void ac_prepare_send(
     batch->vectors[index].iov_len = (size_t)length;
     batch->lengths[index] = length;
     batch->segment_lengths[index] = segment_length;
+    batch->is_repeated = 0;
     memset(header, 0, sizeof(*header));
     header->msg_iov = &batch->vectors[index];
     header->msg_iovlen = 1;
@@ -141,6 +143,16 @@ static inline void ac_prepare_send(
         c->cmsg_len = CMSG_LEN(sizeof(segment));
         memcpy(CMSG_DATA(c), &segment, sizeof(segment));
     }
+}
+
+static inline void ac_set_repeated(ac_batch_t *batch, int is_repeated)
+{
+    batch->is_repeated = is_repeated;
+}
+
+static inline int ac_is_repeated(const ac_batch_t *batch)
+{
+    return batch->is_repeated;
 }
 
 /* A full socket buffer or an unreachable peer is not a failure: return 0, nothing was sent. */

@@ -217,6 +217,10 @@ class ControlSession:
             deadline.check(f"{type(request).__name__} not sent")
             yield
 
+    def send_once(self, request: SbeMessage) -> bool:
+        """Send a request without waiting; return whether it was sent."""
+        return self._publication.offer(request.encode()) >= 0
+
     def keep_alive(self) -> Procedure[None]:
         """Return the procedure that sends a keep-alive, to which there is no response."""
         self.check_open()

@@ -215,12 +215,29 @@ class ArchiveOperations(ControlSession):
     def _replay_response(
         self, recording_id: int, channel: str, stream_id: int, params: ReplayParams
     ) -> Procedure[Subscription]:
-        """Replay to a response channel: another publication of requests names the subscription that it is for."""
-        token = yield from self.request(requests.ReplayTokenRequest, recording_id)
-        deadline = self.deadline()
-        with ExitStack() as opened, ExitStack() as requested:
+        """Replay to a response channel, and return its subscription."""
+        with ExitStack() as opened:
             subscription = yield from registered(self.aeron.add_subscription_async(channel, stream_id))
             opened.callback(subscription.close)
+            yield from self.replay_to(subscription, recording_id, channel, stream_id, params)
+            opened.pop_all()
+            return subscription
+
+    def replay_to(
+        self,
+        subscription: Subscription,
+        recording_id: int,
+        channel: str,
+        stream_id: int,
+        params: ReplayParams,
+    ) -> Procedure[int]:
+        """Replay to the response channel of `subscription`, wait until it is connected, and return the replay's id.
+
+        Another publication of requests names the subscription that the replay is for.
+        """
+        token = yield from self.request(requests.ReplayTokenRequest, recording_id)
+        deadline = self.deadline()
+        with ExitStack() as requested:
             changes = dict.fromkeys(("session-id", "init-term-id", "term-id", "term-offset", "ssc"))
             request_channel = ChannelUri.parse(self.request_channel).with_params(
                 {
@@ -240,12 +257,12 @@ class ArchiveOperations(ControlSession):
                 yield
             request = self._replay_request(recording_id, channel, stream_id, params, token)
             yield from self.send(request, deadline, publication)
-            yield from self.response(request, deadline)
-            while not subscription.is_connected:
+            replay_id = yield from self.response(request, deadline)
+            # The publication names the subscription until the replay is connected, or is over.
+            while not (subscription.is_connected or subscription.is_closed):
                 deadline.check(f"{subscription!r} not connected to the replay")
                 yield
-            opened.pop_all()
-            return subscription
+            return replay_id
 
     def _replay_request(
         self,

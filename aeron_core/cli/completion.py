@@ -48,8 +48,10 @@ _STRANGE: Final = re.compile(r"[^\w ./:?=|,@+%()-]")
 #: file matches. `%` is doubled, because typer formats the text.
 BASH_SCRIPT: Final = r"""
 %(complete_func)s() {
-    local line="${COMP_LINE:0:COMP_POINT}" number reply is_quoted=
+    local line="${COMP_LINE:0:COMP_POINT}" number reply is_quoted= option=
     local word="${line##*[[:space:]]}" part="${COMP_WORDS[COMP_CWORD]}"
+    [[ $part == -D* ]] && part="${part#-D}" option=-D
+    [[ $word == -D* ]] && word="${word#-D}" && line="${line%%"$word"} $word"
     [[ -n $word ]] || line+="''"
     [[ $word == --*=* ]] && word="${word#*=}"
     [[ $part == [:=] ]] && part=
@@ -58,22 +60,89 @@ BASH_SCRIPT: Final = r"""
     for number in "${!COMPREPLY[@]}"; do
         reply="${COMPREPLY[number]:${#word}-${#part}}"
         [[ -n $is_quoted ]] || reply="${reply//|/\\|}"
-        COMPREPLY[number]="$reply"
+        [[ -n $reply ]] && COMPREPLY[number]="$option$reply" || unset "COMPREPLY[number]"
     done
-    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=?\|:] ]] && compopt -o nospace
+    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[*]} == *[=?\|:] ]] && compopt -o nospace
     return 0
 }
 
 complete -o default -F %(complete_func)s %(prog_name)s
 """
 
+#: Reads values as typer prints them for fish, a line each with a tab before the help, so that nothing is evaluated;
+#: typer's own script evaluates the reply. No space follows a value that continues.
+ZSH_SCRIPT: Final = r"""
+#compdef %(prog_name)s
 
-def use_own_bash_script() -> None:
-    """Let typer show and install `BASH_SCRIPT`."""
+%(complete_func)s() {
+    local line value
+    local -a closed open lines typed
+    typed=("${(@)words[1,CURRENT]}")
+    [[ $PREFIX == -D* ]] && typed[-1]="-D ${typed[-1]#-D}" && compset -P 1 '-D'
+    lines=("${(@f)$(env _TYPER_COMPLETE_ARGS="${(j: :)typed}" _TYPER_COMPLETE_FISH_ACTION=get-args \
+        %(autocomplete_var)s=complete_fish %(prog_name)s 2>/dev/null)}")
+    for line in "${(@)lines}"; do
+        value="${line%%%%$'\t'*}"
+        [[ -n $value ]] || continue
+        [[ $line == *$'\t'* ]] && line="${value//:/\\:}:${line#*$'\t'}" || line="${value//:/\\:}"
+        [[ $value == *[=?\|:] ]] && open+=("$line") || closed+=("$line")
+    done
+    if (( ! ${#closed} && ! ${#open} )); then
+        _files
+        return
+    fi
+    [[ $PREFIX == --*=* ]] && compset -P 1 '--*='
+    _describe -t values value closed -- open -S ''
+}
+
+compdef %(complete_func)s %(prog_name)s
+# A file of `fpath` is loaded by the first completion, which it has to answer too.
+[[ ${funcstack[1]} == _%(prog_name)s ]] && %(complete_func)s "$@"
+"""
+
+#: Runs the program once for each completion, typer's own script twice. Fish has no option against the space after the
+#: only value, but adds none after the common beginning of several ones: a value that ends with `?` is shown with what
+#: follows it.
+FISH_SCRIPT: Final = r"""
+function %(complete_func)s_values --argument-names line
+    env %(autocomplete_var)s=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS="$line" \
+        %(prog_name)s 2>/dev/null
+end
+
+function %(complete_func)s
+    set --local token (commandline --current-token --cut-at-cursor)
+    set --local line (commandline --current-process --cut-at-cursor)
+    set --local option (string match --regex -- '^(?:--[^=]*=|-D)' "$token")
+    set --local before (string sub --length (math (string length -- "$line") - (string length -- "$token")) -- "$line")
+    if test "$option" = -D
+        set line "$before-D "(string sub --start 3 -- "$token")
+    end
+    set --local reply (%(complete_func)s_values "$line" | string match --regex -- '.+')
+    if test (count $reply) -eq 0
+        __fish_complete_path "$token"
+        return
+    end
+    if test (count $reply) -eq 1; and string match --quiet --regex -- '^[^\t]*[?|]$' $reply
+        set --append reply (%(complete_func)s_values "$before$option'$reply" | string match --regex -- '.+')
+    end
+    string replace --regex -- '^' "$option" $reply
+end
+
+complete --command %(prog_name)s --no-files --arguments "(%(complete_func)s)"
+"""
+
+
+def use_own_scripts() -> None:
+    """Let typer show and install the scripts of this module."""
     from typer import _completion_classes, _completion_shared  # noqa: PLC0415 - private to typer: only for these options
 
-    _completion_shared._completion_scripts["bash"] = BASH_SCRIPT
-    _completion_classes.BashComplete.source_template = BASH_SCRIPT
+    for shell, script, kind in (
+        ("bash", BASH_SCRIPT, _completion_classes.BashComplete),
+        ("zsh", ZSH_SCRIPT, _completion_classes.ZshComplete),
+        ("fish", FISH_SCRIPT, _completion_classes.FishComplete),
+    ):
+        _completion_shared._completion_scripts[shell] = script
+        kind.source_template = script
 
 
 def complete_values(params: list[Any]) -> list[Any]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
@@ -15,8 +15,8 @@ from aeron_core.cli.outcome import exit_code_of, message_of, print_stderr
 from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import connect
-from aeron_core.client.handlers import log_error
+from aeron_core.client.connecting import client_fields, connect
+from aeron_core.client.handlers import ErrorHandler, log_error
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.client.publications.publication import Publication
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -32,6 +32,9 @@ from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.settings import load_client_settings
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.keys import may_have_unknown_keys
+
+if TYPE_CHECKING:
+    from aeron_core.settings.models import ClientSettings
 
 # Invented: long enough for a driver that is starting, short enough for an interactive user.
 _DRIVER_WAIT_S: Final = 3.0
@@ -49,9 +52,15 @@ ConnectTimeout = Annotated[
 
 
 def connect_to_driver(
-    aeron_dir: Path | None, *, publications: Sequence[str] = (), subscriptions: Sequence[str] = ()
+    command: str,
+    aeron_dir: Path | None,
+    *,
+    publications: Sequence[str] = (),
+    subscriptions: Sequence[str] = (),
 ) -> Aeron:
     """Return a client of the driver, for these channels; raise DriverTimeoutError if no driver runs within 3 s.
+
+    It is named after `command`, see `connect_as`.
 
     Prints a warning for each unknown key of a channel. Raises ChannelUriError for a channel that is no URI, and, if no
     driver runs, for one that ours refuses with any settings. Raises CncIncompatibleError if `cnc.dat` is damaged or has
@@ -67,11 +76,25 @@ def connect_to_driver(
             _check_for_any_driver(publications, subscriptions)
             raise DriverTimeoutError(f"{problem}; start one with {command_line('driver', aeron_dir)}")
         time.sleep(_CHECK_INTERVAL_S)
-    return connect(directory, error_handler=report_error)
+    return connect_as(command, directory)
 
 
-def connect_to_next_driver(directory: Path) -> Aeron | None:
+def connect_as(command: str, directory: Path, error_handler: ErrorHandler | None = None) -> Aeron:
+    """Return a client with the name `aeron-core COMMAND`, unless the settings name it; wait for a driver as `connect`.
+
+    Without `error_handler`, its errors are printed as warnings.
+    """
+    fields = client_fields(directory, None, None)
+    if not fields.client_name:
+        fields = fields.replaced(client_name=f"aeron-core {command}")
+    # `connect` takes the plain object too; its model would import pydantic.
+    return connect(settings=cast("ClientSettings", fields), error_handler=error_handler or report_error)
+
+
+def connect_to_next_driver(command: str, directory: Path) -> Aeron | None:
     """Return a client of the driver that runs in `directory` now, None if none does; do not wait for one.
+
+    It is named after `command`, see `connect_as`.
 
     Raises CncIncompatibleError if its `cnc.dat` is damaged or has another version, StorageError if it cannot be mapped,
     and ConfigurationError for wrong settings of the client.
@@ -81,7 +104,7 @@ def connect_to_next_driver(directory: Path) -> Aeron | None:
         age_ms = DriverFiles.open(directory).heartbeat_age_ms
         if age_ms is None or age_ms > timeout_ms:
             return None
-        return connect(directory, error_handler=report_error)
+        return connect_as(command, directory)
     except (
         CncNotReadyError,
         DriverTimeoutError,

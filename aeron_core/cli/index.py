@@ -34,6 +34,10 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
     "replay": IndexEntry(
         "Publish the frames of a recording at their original positions.", "records.replay:replay"
     ),
+    "archive": IndexEntry(
+        "Serve the Archive protocol: clients of Aeron Archive record and replay streams.",
+        "records.serve:archive",
+    ),
     "ship": IndexEntry("Follow growing files and publish each line as a message.", "shipping.ship:ship"),
     "device": IndexEntry(
         "Forward messages between two PAIR channels, in both directions.", "messages.device:device"
@@ -98,6 +102,10 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
             "export": IndexEntry("Export the messages of a recording.", "records.export:export_recording"),
             "purge": IndexEntry(
                 "Delete recordings, or their oldest segments.", "records.purge:purge_recordings"
+            ),
+            "convert": IndexEntry(
+                "Copy the recordings of an archive to the format of Aeron Archive, or from it to ours.",
+                "records.convert:convert_archive",
             ),
         },
     ),

@@ -50,6 +50,20 @@ Channel = Annotated[
 StreamId = Annotated[
     int, typer.Argument(metavar="STREAM_ID", parser=int32, help="Stream id within the channel.")
 ]
+MetricsTokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--metrics-token-file",
+        metavar="FILE",
+        help="File with the token that requests for --metrics must send; no other user may be able to read it.",
+    ),
+]
+MetricsOpen = Annotated[
+    bool,
+    typer.Option(
+        "--metrics-open", help="Serve --metrics to every host that reaches the address, without a token."
+    ),
+]
 Defines = Annotated[
     list[str] | None,
     typer.Option(

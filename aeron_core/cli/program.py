@@ -20,9 +20,9 @@ HELP = "Media driver and client that speak Aeron."
 def run_program(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; raise what the command raises, and the usage errors of typer."""
     if any(text.startswith(_COMPLETION_OPTIONS) for text in arguments[:1]):
-        from aeron_core.cli.completion import use_own_bash_script  # noqa: PLC0415 - only for these options
+        from aeron_core.cli.completion import use_own_scripts  # noqa: PLC0415 - only for these options
 
-        use_own_bash_script()
+        use_own_scripts()
     program = make_lazy_group(COMMANDS, HELP, _program, ProgramGroup)
     # Without the standalone mode, which prints usage errors in several lines.
     result = program.main(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)

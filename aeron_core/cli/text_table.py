@@ -20,6 +20,17 @@ RED: Final = "31"
 YELLOW: Final = "33"
 CYAN: Final = "36"
 
+#: Percentages below this one are not shown as 0.
+_LEAST_SHARE: Final = 0.1
+
+
+def share_text(length: int, position: int | None) -> str:
+    """Return bytes as a share of a position, such as `1.2 %`; empty if either is 0 or unknown."""
+    if not length or not position:
+        return ""
+    share = length / position * 100
+    return f"{share:.1f} %" if share >= _LEAST_SHARE else f"< {_LEAST_SHARE:g} %"
+
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun; `plural`, by default the noun with an s, is used unless the number is 1."""

@@ -14,14 +14,15 @@ from typing import Final
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.mapped import map_fd
 from aeron_core.errors import DESCRIPTOR_REMEDIES, ConfigurationError, StorageError
+from aeron_core.file_access import PRIVATE, FileAccess
 
 _MEBIBYTE = 1024 * 1024
 
 
 def create_mapped_file(
-    path: Path | str, length: int, *, sparse: bool, populate: bool = False
+    path: Path | str, length: int, *, sparse: bool, populate: bool = False, access: FileAccess = PRIVATE
 ) -> AtomicBuffer:
-    """Create a file of `length` zero bytes that did not exist before, and map it.
+    """Create a file of `length` zero bytes that did not exist before, with mode and group of `access`, and map it.
 
     A sparse file allocates disk space when it is written, and a write that finds no space left kills the
     process (SIGBUS); any other file allocates all of it now. With `populate` all its pages become resident
@@ -33,9 +34,8 @@ def create_mapped_file(
     if length <= 0:
         raise ConfigurationError(f"length={length} for {path}: must be at least 1 byte")
     try:
-        # The mode is that of an ordinary file, reduced by the umask of the process.
         # O_EXCL: of two processes that create the same file, one fails instead of sharing it by accident.
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        fd = access.open(path, os.O_RDWR | os.O_EXCL)
     except OSError as error:
         raise _storage_error("create", path, error) from error
     try:

@@ -10,11 +10,14 @@ import re
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import posix_ipc
 
 from aeron_core._native.semaphore import NamedSemaphore, lock_semaphore
+
+if TYPE_CHECKING:
+    from aeron_core.file_access import FileAccess
 
 _PREFIX: Final = "aeron-core-"
 _ALL: Final = f"{_PREFIX}*"
@@ -49,6 +52,19 @@ def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
         return NamedSemaphore(name)
     except OSError:
         return None
+
+
+def share_semaphore(name: str, access: FileAccess) -> None:
+    """Give a semaphore that this process has created the mode and group of `access`; raises OSError.
+
+    Does nothing if the C library keeps semaphores elsewhere: then only this user can post it.
+    """
+    with suppress(FileNotFoundError):
+        fd = os.open(_SEMAPHORE_FILE.format(name[1:]), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            access.apply(fd)
+        finally:
+            os.close(fd)
 
 
 def sweep_semaphores(pattern: str = _ALL, min_age_s: float = _MIN_AGE_S) -> list[str]:

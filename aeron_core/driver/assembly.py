@@ -197,6 +197,7 @@ class Assembly:
             start_timestamp_ms=self._clock.epoch_ms(),
             pid=os.getpid(),
             fill=self._fills_files,
+            access=settings.file_access,
         )
 
     def _create_loss_report(self) -> AtomicBuffer:
@@ -204,6 +205,7 @@ class Assembly:
             self._settings.aeron_dir / LOSS_REPORT_FILE,
             self._settings.loss_report_buffer_length,
             sparse=not self._fills_files,
+            access=self._settings.file_access,
         )
 
     def _duty_cycle(self, role: str) -> DutyCycleTracker:
@@ -274,6 +276,7 @@ def _open_event_log(settings: DriverFields, clock: Clock, errors: ErrorSink) -> 
         settings.event_log_filename,
         settings.event_log_file_max_length,
         errors.record_exception,
+        settings.file_access,
     )
 
 

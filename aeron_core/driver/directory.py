@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from io import FileIO
 
     from aeron_core.concurrent.error_log import ErrorRecord
+    from aeron_core.file_access import FileAccess
     from aeron_core.settings.driver import DriverFields
 
 #: All entries that a driver creates in its directory.
@@ -44,12 +45,13 @@ _FUTURE_MS: Final = 100
 def prepare_directory(settings: DriverFields) -> None:
     """Delete `aeron_dir` and create it again with its folders.
 
-    Unless `dir_delete_on_start` is set: waits up to `driver_timeout_ms` for a driver that is starting in it, or that
-    holds its lock although its heartbeat is old, raises
-    ActiveDriverError if a live driver uses it, and saves the error log of a dead one beside it. Raises StorageError if
-    it is not a directory, holds files that no driver created, or cannot be read, deleted or created.
+    All, and missing parents, get the mode and group of the settings. Unless `dir_delete_on_start` is set: waits up to
+    `driver_timeout_ms` for a driver that is starting in it, or that holds its lock although its heartbeat is old,
+    raises ActiveDriverError if a live driver uses it, and saves the error log of a dead one beside it. Raises
+    StorageError if it is not a directory, holds files that no driver created, or cannot be read, deleted or created;
+    ConfigurationError if files cannot have the group.
     """
-    path = settings.aeron_dir
+    path, access = settings.aeron_dir, settings.file_access
     if path.exists() and not path.is_dir():
         raise StorageError(
             errno.ENOTDIR, f"aeron.dir={path} is not a directory: choose another with aeron_dir or AERON_DIR"
@@ -62,7 +64,7 @@ def prepare_directory(settings: DriverFields) -> None:
         # driver keep their mappings, but new clients cannot find it.
         if not settings.dir_delete_on_start:
             _check_no_active_driver(path, settings.driver_timeout_ms, prints_age=settings.dir_warn_if_exists)
-            _save_errors(path)
+            _save_errors(path, access)
         from shutil import rmtree  # noqa: PLC0415 - slow to import: a driver without an earlier one needs it at its end
 
         try:
@@ -74,8 +76,9 @@ def prepare_directory(settings: DriverFields) -> None:
                 "AERON_DIR",
             ) from error
     try:
+        access.make_folders(path.parent)
         for folder in (path, path / "publications", path / "images"):
-            folder.mkdir(parents=True)
+            access.make_folder(folder)
     except OSError as error:
         raise StorageError(
             error.errno,
@@ -197,7 +200,7 @@ def has_exited(pid: int) -> bool:
     return False
 
 
-def _save_errors(path: Path) -> None:
+def _save_errors(path: Path, access: FileAccess) -> None:
     # Keep the errors of a dead driver: its directory is about to be deleted.
     try:
         cnc = CncFile.open(path / CNC_FILE, read_only=True)
@@ -219,7 +222,8 @@ def _save_errors(path: Path) -> None:
     stamp = date_of(time.time_ns() // 1_000_000).replace(":", "-")
     target = path.with_name(f"{path.name}-{stamp}-error.log")
     try:
-        target.write_text("\n".join((*lines_of(records), "")), encoding="utf-8")
+        with open(target, "w", encoding="utf-8", opener=access.open) as file:
+            file.write("\n".join((*lines_of(records), "")))
     except OSError as error:
         # As in aeronmd: a full disk does not prevent the start.
         _print(f"WARNING: existing errors not saved to: {target}: {error.strerror}")

@@ -22,6 +22,7 @@ from aeron_core.driver import events
 from aeron_core.driver.frame_text import describe_frame, is_nak
 from aeron_core.driver.logged_datagrams import LoggedDatagrams
 from aeron_core.errors import StorageError
+from aeron_core.file_access import PRIVATE, FileAccess
 from aeron_core.protocol import commands, responses
 from aeron_core.version import SOFTWARE_VERSION
 
@@ -70,13 +71,14 @@ _EVENT_OF: Final[dict[type[ControlMessage], str]] = {
 class EventLog:
     """The event log of one driver; any thread may log events. Raises StorageError if `file` cannot be opened."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the settings of the log
         self,
         clock: Clock,
         wanted: frozenset[str] = frozenset(),
         file: Path | None = None,
         max_length: int | None = None,
         on_fault: Callable[[BaseException, str], None] | None = None,
+        access: FileAccess = PRIVATE,
     ) -> None:
         self._clock = clock
         self._wanted = wanted
@@ -86,7 +88,7 @@ class EventLog:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self.is_on = bool(wanted)
-        self._output = _Output(file, max_length, on_fault, self._first_line) if self.is_on else None
+        self._output = _Output(file, max_length, on_fault, self._first_line, access) if self.is_on else None
 
     def start(self) -> None:
         """Start the thread, and log the line that a log begins with; call once. No-op if the log is off."""
@@ -207,14 +209,16 @@ class _Output:
         max_length: int | None,
         on_fault: Callable[[BaseException, str], None] | None,
         first_line: Callable[[], str],
+        access: FileAccess,
     ) -> None:
+        self._access = access
         self._path = path
         self._first_line = first_line
         self._max_length = max_length
         self._on_fault = on_fault
         self._has_failed = False
         self._number = 0
-        self._file: TextIO | None = None if path is None else _open(path)
+        self._file: TextIO | None = None if path is None else _open(path, access)
 
     def write_all(self, take: Callable[[], str | None]) -> None:
         """Write the lines that `take` returns until it returns None."""
@@ -261,13 +265,13 @@ class _Output:
         while path.exists():
             self._number += 1
             path = self._path.with_name(f"{self._path.name}.{self._number}")
-        self._file = _open(path)
+        self._file = _open(path, self._access)
         self._file.write(self._first_line())
 
 
-def _open(path: Path) -> TextIO:
+def _open(path: Path, access: FileAccess) -> TextIO:
     try:
-        return path.open("a", encoding="utf-8")
+        return open(path, "a", encoding="utf-8", opener=access.open)
     except OSError as error:
         raise StorageError(
             error.errno,

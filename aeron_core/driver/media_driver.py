@@ -16,7 +16,7 @@ from aeron_core.agent.idle_strategies import SignalIdleStrategy
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.agent.runner import AgentRunner
 from aeron_core.concurrent.flag import Flag
-from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name, sweep_semaphores
+from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name, share_semaphore, sweep_semaphores
 from aeron_core.driver.assembly import Assembly
 from aeron_core.driver.conductor.log_storage import sweep_shared_memory
 from aeron_core.driver.conductor.names.lookups import LookupThreads
@@ -264,6 +264,7 @@ class MediaDriver:
         strategy = self._idle_strategy(role, waits_as or role)
         # Only this strategy sleeps until it is woken. With the others, the agent polls its rings at intervals.
         if isinstance(strategy, SignalIdleStrategy):
+            share_semaphore(strategy.semaphore.name, self._settings.file_access)
             for ring in rings:
                 ring.wake_with(strategy.semaphore)
         assert self._assembly is not None

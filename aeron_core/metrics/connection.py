@@ -5,6 +5,7 @@ Not here: when it is closed without having ended, and when it may compute its an
 
 from __future__ import annotations
 
+import hmac
 import selectors
 import socket
 from http import HTTPStatus
@@ -21,8 +22,13 @@ METRICS_PATH: Final = "/metrics"
 MAX_REQUEST_LENGTH: Final = 8192
 
 _END_OF_HEADERS: Final = b"\r\n\r\n"
-#: Headers that prometheus_client reads: they choose the text format and its compression.
-_PASSED_HEADERS: Final = {"accept": "HTTP_ACCEPT", "accept-encoding": "HTTP_ACCEPT_ENCODING"}
+_AUTHORIZATION: Final = "HTTP_AUTHORIZATION"
+#: Headers that prometheus_client reads: they choose the text format and its compression; and that of the token.
+_PASSED_HEADERS: Final = {
+    "accept": "HTTP_ACCEPT",
+    "accept-encoding": "HTTP_ACCEPT_ENCODING",
+    "authorization": _AUTHORIZATION,
+}
 
 
 @frozen()
@@ -36,8 +42,10 @@ class _Refusal:
 class MetricsConnection:
     """A connection and its state; used by one thread."""
 
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
+    def __init__(self, sock: socket.socket, deadline: float, token: str = "") -> None:
+        """`token`: what a request must have in its header Authorization, empty for nothing."""
         sock.setblocking(False)
+        self._token = token
         self.socket = sock
         #: Time at which the server closes this connection, in seconds of the monotonic clock.
         self.deadline = deadline
@@ -89,12 +97,22 @@ class MetricsConnection:
         parsed = _parse(self._received[:end].decode("latin-1"))
         if isinstance(parsed, _Refusal):
             return self._refuse(parsed)
+        if self._token and not self._is_authorized(parsed.pop(_AUTHORIZATION, "")):
+            return self._refuse(_Refusal(HTTPStatus.UNAUTHORIZED, "a token is required"))
         self.request = parsed
         return 0
+
+    def _is_authorized(self, header: str) -> bool:
+        scheme, _, token = header.partition(" ")
+        # Compared in constant time; latin-1 as the headers were decoded.
+        is_equal = hmac.compare_digest(token.strip().encode("latin-1"), self._token.encode("latin-1"))
+        return is_equal and scheme.lower() == "bearer"
 
     def _refuse(self, refusal: _Refusal) -> int | None:
         text = (refusal.text or refusal.status.phrase) + "\n"
         head = [f"{refusal.status:d} {refusal.status.phrase}", "Content-Type: text/plain; charset=utf-8"]
+        if refusal.status is HTTPStatus.UNAUTHORIZED:
+            head.append("WWW-Authenticate: Bearer")
         return self._begin(head, text.encode())
 
     def _begin(self, head: list[str], body: bytes) -> int | None:

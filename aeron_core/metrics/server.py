@@ -21,9 +21,10 @@ from typing import Final, Self
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from aeron_core._native.connections import is_reserved_descriptor
-from aeron_core.errors import AeronError, ConfigurationError, StorageError
+from aeron_core.errors import ConfigurationError, StorageError
+from aeron_core.metrics.access import MetricsAccess
 from aeron_core.metrics.connection import METRICS_PATH, MetricsConnection
-from aeron_core.uri.addresses import ADDRESS_ALLOWED, HostPort, parse_address
+from aeron_core.uri.addresses import HostPort
 
 # All are invented. By default Prometheus scrapes once a minute and waits 10 s for the answer.
 MAX_CONNECTIONS: Final = 16
@@ -36,24 +37,16 @@ REST_FACTOR: Final = 4.0
 _BACKLOG: Final = 16
 
 
-def metrics_address(text: str) -> HostPort:
-    """Parse the value of an option --metrics, HOST:PORT; raise ConfigurationError if it is malformed."""
-    try:
-        return parse_address(text)
-    except AeronError:
-        # Not the text of this error, which has the address again.
-        raise ConfigurationError(f"--metrics={text}: {ADDRESS_ALLOWED}") from None
-
-
 class MetricsServer:
     """Serves requests on its own thread, from its creation until `close` or the end of the `with` block."""
 
-    def __init__(self, address: HostPort, registry: CollectorRegistry) -> None:
+    def __init__(self, access: MetricsAccess, registry: CollectorRegistry) -> None:
         """Listen and start the thread, on which the registry collects.
 
         Raises StorageError if the address cannot be resolved or bound, ConfigurationError if it cannot be a host name.
         """
         self._app = make_wsgi_app(registry)
+        address, self._token = access.address, access.token
         try:
             self._listener = _listening_socket(address)
         except OSError as error:
@@ -153,7 +146,7 @@ class MetricsServer:
         if len(self._connections) >= MAX_CONNECTIONS:
             # A scraper sends its request at once, so the oldest connection is probably an idle one.
             self._drop(next(iter(self._connections.values())))
-        connection = MetricsConnection(sock, now + REQUEST_LIMIT_S)
+        connection = MetricsConnection(sock, now + REQUEST_LIMIT_S, self._token)
         self._connections[sock.fileno()] = connection
         self._selector.register(sock, selectors.EVENT_READ, connection)
 

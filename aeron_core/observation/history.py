@@ -41,6 +41,8 @@ class CounterHistory:
         self._pa: Any = imported_pyarrow(self.path)
         #: Whether the file ends within a snapshot, because its recorder still runs or was killed; set by `snapshots`.
         self.is_cut = False
+        #: Share of the file that `snapshots` has read, from 0 to 1.
+        self.share_read = 0.0
 
     def snapshots(self) -> Iterator[DriverSnapshot]:
         """Yield the snapshots in the order of their times; each call starts anew.
@@ -49,6 +51,7 @@ class CounterHistory:
         file cannot be opened, ProtocolError if it is no history, is damaged, or is a Parquet file that was not closed.
         """
         self.is_cut = False
+        self.share_read = 0.0
         try:
             file = self.path.open("rb")
         except OSError as error:
@@ -100,7 +103,11 @@ class CounterHistory:
 
         table = parquet.ParquetFile(file)
         self._check(table.schema_arrow)
-        yield from table.iter_batches(_BATCH_ROWS)
+        count = 0
+        for batch in table.iter_batches(_BATCH_ROWS):
+            count += batch.num_rows
+            self.share_read = min(count / max(table.metadata.num_rows, 1), 1.0)
+            yield batch
 
     def _stream_batches(self, file: Any) -> Iterator[Any]:
         length = self.path.stat().st_size
@@ -120,6 +127,8 @@ class CounterHistory:
                     raise
                 self.is_cut = True
                 return
+            # A recorder may append meanwhile.
+            self.share_read = min(file.tell() / length, 1.0)
             yield batch
 
     def _check(self, schema: Any) -> None:

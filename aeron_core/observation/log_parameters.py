@@ -33,7 +33,7 @@ class LogParameters:
     mtu: int  # longest datagram
     publisher_window: int | None  # of a publication: from the slowest consumer to the publisher limit
     receiver_window: int | None  # of an image: the longest that its receiver offers
-    is_connected: bool  # whether publishers may offer; False for images
+    is_connected: bool  # whether publishers may offer; always False for an image
 
 
 class LogReader:

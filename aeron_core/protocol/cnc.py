@@ -22,6 +22,7 @@ from aeron_core._native.mapped import synchronize
 from aeron_core.concurrent.mapped_file import create_mapped_file, open_mapped_file
 from aeron_core.concurrent.records import is_power_of_two
 from aeron_core.errors import CncIncompatibleError, CncNotReadyError, ConfigurationError, StorageError
+from aeron_core.file_access import PRIVATE, FileAccess
 from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
@@ -156,6 +157,7 @@ class CncFile:
         start_timestamp_ms: int,
         pid: int,
         fill: bool = True,
+        access: FileAccess = PRIVATE,
     ) -> CncFile:
         """Create the file, which must not exist, with all of its header except the version.
 
@@ -170,7 +172,7 @@ class CncFile:
                 f"must be at most {_MAX_LENGTH}; use shorter buffers for commands, responses, counters or errors"
             )
         # The mapping is not populated: most pages are for counters and errors that a driver never has.
-        buffer = create_mapped_file(path, layout.file_length, sparse=not fill)
+        buffer = create_mapped_file(path, layout.file_length, sparse=not fill, access=access)
         # Plain stores: while the version is 0, no other process reads these fields.
         for name, offset in _LENGTH_OFFSETS.items():
             buffer.put_i32(offset, getattr(layout, name))

@@ -42,7 +42,12 @@ class DriverRecorder:
         with ExitStack() as stack:
             self._target = stack.enter_context(
                 recording_target(
-                    settings.to, settings.spool, settings.made_retention(), params, verify=settings.verify
+                    settings.to,
+                    settings.spool,
+                    settings.made_retention(),
+                    params,
+                    verify=settings.verify,
+                    access=settings.file_access,
                 )
             )
             self._open()

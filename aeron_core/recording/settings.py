@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.file_access import FileAccess
 from aeron_core.recording.retention.leases import DEFAULT_LEASE_TIMEOUT_NS
 from aeron_core.recording.storage.descriptor import (
     DEFAULT_SEGMENT_LENGTH,
@@ -15,7 +16,7 @@ from aeron_core.recording.storage.descriptor import (
 )
 from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.settings.model import SettingsModel
-from aeron_core.settings.variables import Choice, Duration, Size, Switch, Text, Texts
+from aeron_core.settings.variables import Choice, Duration, FolderMode, Size, Switch, Text, Texts
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX
 
 if TYPE_CHECKING:
@@ -63,6 +64,22 @@ class RecordingSettings(SettingsModel):
         description="With a spool, compare finished segments with their checksums before they are moved to the "
         "archive; damaged ones stay in the spool.",
     )
+
+    dir_mode: Annotated[int | None, FolderMode("AERON_RECORDING_DIR_MODE", optional=True, strict=True)] = (
+        Field(
+            None,
+            description="Mode of new folders of archive and spool, and without execution of files; 0700 if empty, with "
+            "dir_group 0770.",
+        )
+    )
+    dir_group: Annotated[str | None, Text("AERON_RECORDING_DIR_GROUP", optional=True, strict=True)] = Field(
+        None, description="Group of new files of archive and spool, by name or number."
+    )
+
+    @property
+    def file_access(self) -> FileAccess:
+        """Mode and group of new files; raises ConfigurationError for a group that cannot be given to them."""
+        return FileAccess.of(self.dir_mode, self.dir_group or "")
 
     def subscriptions(self) -> list[tuple[str, int]]:
         """Return a pair of channel and stream id for each stream; raises ConfigurationError for a malformed one."""

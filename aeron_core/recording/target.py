@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from aeron_core.errors import ConfigurationError, RecordingError
+from aeron_core.file_access import PRIVATE, FileAccess
 from aeron_core.recording.remote.upload_thread import UploadThread
 from aeron_core.recording.remote.uploader import Uploader
 from aeron_core.recording.retention.retention import Retention, RetentionPolicy
@@ -25,8 +26,14 @@ class RecordingTarget:
 
 
 @contextmanager
-def recording_target(
-    to: str, spool: str | None, retention: RetentionPolicy, params: RecorderParams, *, verify: bool = True
+def recording_target(  # noqa: PLR0913 - the options of a recorder
+    to: str,
+    spool: str | None,
+    retention: RetentionPolicy,
+    params: RecorderParams,
+    *,
+    verify: bool = True,
+    access: FileAccess = PRIVATE,
 ) -> Iterator[RecordingTarget]:
     """Yield the archive to record into and its parameters, made from `params`; create missing archives.
 
@@ -34,9 +41,10 @@ def recording_target(
     segments and stopped recordings to `to`, the rest when the context exits. What could not be uploaded stays in the
     spool for the next recorder, and so do damaged segments with `verify`; `params.on_error` is called for both.
     The thread calls `params.clock` too, or its own copy of an EpochClock.
-    `retention` limits `to` in either case. Raises ConfigurationError for a remote archive without a spool, a spool that
-    is not local or belongs to another archive, an unsupported URI, and a folder with other files; RecordingError if an
-    archive is damaged or the disk fails, OSError if a remote store fails.
+    `retention` limits `to` in either case; `access` is the mode and group of what is created in local archives. Raises
+    ConfigurationError for a remote archive without a spool, a spool that is not local or belongs to another archive, an
+    unsupported URI, and a folder with other files; RecordingError if an archive is damaged or the disk fails, OSError
+    if a remote store fails.
     """
     if spool is None:
         if not isinstance(open_store(to), LocalStore):
@@ -44,14 +52,14 @@ def recording_target(
                 f"{to}: is no local folder: it needs a spool, a local folder to record into first: set --spool, or "
                 "recording.spool"
             )
-        yield RecordingTarget(Archive.create(to), replace(params, retention=retention))
+        yield RecordingTarget(Archive.create(to, access=access), replace(params, retention=retention))
         return
     if not isinstance(open_store(spool), LocalStore):
         raise ConfigurationError(
             f"spool {spool}: must be a local folder, because segments are recorded there before they are uploaded"
         )
-    archive = Archive.create(spool)
-    remote = Archive.create(to, archive.uuid)
+    archive = Archive.create(spool, access=access)
+    remote = Archive.create(to, archive.uuid, access)
     # A second Archive object, because an Archive is for one thread, and the uploader runs on its own.
     uploader = Uploader(Archive.open(spool), remote, params.on_error, verify=verify)
     # An EpochClock belongs to one thread.

@@ -21,6 +21,8 @@ from aeron_core.resilient.destinations import KeptDestinations
 from aeron_core.resilient.resource import ResilientResource, deadline_of, remaining_s
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Buffer
 
     from aeron_core.client.aeron import Aeron
@@ -209,6 +211,18 @@ class ResilientPublicationBase(ResilientResource[P]):
         result = self._current.offer_batch(
             data, offsets, first=first, count=count, reserved_value=reserved_value, peer=peer
         )
+        return result if result >= 0 else self._refused(result)
+
+    def offer_many(
+        self,
+        messages: Sequence[Buffer | list[Buffer] | tuple[Buffer, ...]],
+        *,
+        first: int = 0,
+        reserved_value: int = 0,
+        peer: int | None = None,
+    ) -> int:
+        """Append many messages as `Publication.offer_many`; NOT_CONNECTED while the driver is gone."""
+        result = self._current.offer_many(messages, first=first, reserved_value=reserved_value, peer=peer)
         return result if result >= 0 else self._refused(result)
 
     def try_claim(self, length: int, *, peer: int | None = None) -> Claim:

@@ -6,12 +6,13 @@ While there is no driver it has no images, and a poll returns 0. Not here: re-ad
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core.client.channel_status import ChannelStatus
 from aeron_core.client.subscriptions.image import Image
+from aeron_core.client.subscriptions.message_iterator import iterate
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import NotConnectedError
 from aeron_core.frozen import frozen
@@ -224,6 +225,14 @@ class ResilientSubscription(ResilientResource[Subscription]):
     def poll_batch(self, max_messages: int = 4096) -> MessageBatch:
         """Return up to `max_messages` whole messages, as `Subscription.poll_batch`; none while the driver is gone."""
         return self._current.poll_batch(max_messages)
+
+    def poll_many(self, max_messages: int = 4096) -> list[bytes]:
+        """Return up to `max_messages` whole messages, as `Subscription.poll_many`; none while the driver is gone."""
+        return self._current.poll_many(max_messages)
+
+    def messages(self, timeout: float | None = None) -> Iterator[bytes]:
+        """Yield whole messages as `Subscription.messages`, also after restarts of the driver; ends once closed."""
+        return iterate(self, self._owner, timeout)
 
     def add_destination(self, channel: str) -> int:
         """Add a destination (`control-mode=manual`) that is re-added with the subscription; return its id.

@@ -7,7 +7,7 @@ from typing import Annotated
 from aeron_core._native import wire
 from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.fields import SettingsFields, setting
-from aeron_core.settings.variables import Choice, FilePath, Integer, Size, Switch
+from aeron_core.settings.variables import Choice, FilePath, FolderMode, Integer, Size, Switch, Text
 from aeron_core.uri.values import INT32_MAX, INT64_MAX
 
 MIB = 1024 * 1024
@@ -36,6 +36,15 @@ class DirectorySettings(SettingsFields):
     )
     dir_delete_on_shutdown: Annotated[bool, Switch("AERON_DIR_DELETE_ON_SHUTDOWN")] = setting(
         False, description="Delete the directory when the driver shuts down."
+    )
+    dir_mode: Annotated[int | None, FolderMode("AERON_CORE_DIR_MODE", optional=True, strict=True)] = setting(
+        None,
+        description="Mode of the driver's folders, and without execution of its files; 0700 if empty, or 0770 with "
+        "dir_group.",
+    )
+    dir_group: Annotated[str | None, Text("AERON_CORE_DIR_GROUP", optional=True, strict=True)] = setting(
+        None,
+        description="Group of the driver's files, by name or number; the driver's user must be a member.",
     )
     driver_timeout_ms: Annotated[int, Integer("AERON_DRIVER_TIMEOUT", 0, INT64_MAX, is_unsigned=True)] = (
         setting(

@@ -7,6 +7,7 @@ from typing import Final
 
 from aeron_core._native import wire
 from aeron_core.errors import ConfigurationError
+from aeron_core.file_access import FileAccess
 from aeron_core.settings.buffers import BufferSettings
 from aeron_core.settings.diagnostics import DiagnosticSettings
 from aeron_core.settings.directory import DirectorySettings
@@ -54,6 +55,11 @@ class DriverFields(
         """See `SettingsFields.check_consistency`."""
         for check in _CHECKS:
             check(self)
+
+    @property
+    def file_access(self) -> FileAccess:
+        """Mode and group of the driver's files; raises ConfigurationError for a group that cannot be given to them."""
+        return FileAccess.of(self.dir_mode, self.dir_group or "")
 
     @property
     def publication_defaults(self) -> PublicationDefaults:

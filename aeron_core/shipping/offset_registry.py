@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.file_access import PRIVATE
 from aeron_core.file_locks import close_in_children, fault_of_child, try_lock
 from aeron_core.shipping.followed_file import FileKey, Progress, bytes_before
 
@@ -77,8 +78,8 @@ class OffsetRegistry:
         """
         self.folder = folder
         self._process_id = os.getpid()
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = open(folder / _LOCK, "r+b", buffering=0, opener=_open_or_create)  # noqa: SIM115 - see close
+        PRIVATE.make_folders(folder)
+        self._lock = open(folder / _LOCK, "r+b", buffering=0, opener=PRIVATE.open)  # noqa: SIM115 - see close
         close_in_children(self._lock)
         try:
             if not try_lock(self._lock):
@@ -104,7 +105,9 @@ class OffsetRegistry:
         document = {"version": _VERSION, "files": [asdict(entry) for entry in self.entries.values()]}
         path = self.folder / _NAME
         draft = self.folder / f".{_NAME}"
-        with draft.open("w", encoding="utf-8", errors="surrogateescape") as file:
+        # The draft of a shipper that was killed may have another mode.
+        draft.unlink(missing_ok=True)
+        with open(draft, "w", encoding="utf-8", errors="surrogateescape", opener=PRIVATE.open) as file:
             json.dump(document, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
@@ -118,10 +121,6 @@ class OffsetRegistry:
     def close(self) -> None:
         """Release the folder; closing twice has no effect."""
         self._lock.close()
-
-
-def _open_or_create(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CREAT, 0o644)
 
 
 def _entry_of(row: Any) -> Entry:

@@ -25,8 +25,8 @@ imported when the name is first used, so that a driver imports no factory that i
 A compiled plugin depends on the layout of the base classes. Its plugin module must define `AERON_CORE_SPI_VERSION`,
 imported from a compiled module of its own that has `from aeron_core._native cimport wire` and
 `AERON_CORE_SPI_VERSION = wire.SPI_VERSION`; with text in the tables, the module that the text names must define it. A
-plugin built for another version is then refused before its factory is called; without the check, it would call the
-wrong methods.
+plugin built for another version is then refused before its factory is called, because it would call the wrong methods;
+a compiled plugin that defines no version is refused when it is first used.
 """
 
 from aeron_core.spi.congestion_control import (

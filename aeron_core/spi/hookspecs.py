@@ -28,11 +28,17 @@ if TYPE_CHECKING:
     import typer
     from pydantic import BaseModel
 
+#: Returns a medium; called once by each driver.
 MediaTransportFactory = Callable[[], MediaTransport]
+#: Returns the strategy of a new publication.
 FlowControlFactory = Callable[[FlowControlParams], FlowControl | FlowControlStrategy]
+#: Returns the strategy of a new image.
 CongestionControlFactory = Callable[[CongestionControlParams], CongestionControl | CongestionControlStrategy]
+#: Returns the resolver of a driver.
 NameResolverFactory = Callable[[NameResolverParams], NameResolver]
+#: Returns the strategy of an agent.
 IdleStrategyFactory = Callable[[IdleStrategyParams], IdleStrategy | IdleStrategyLike]
+#: Returns what seals and opens the datagrams of an endpoint.
 DatagramProtectorFactory = Callable[[ProtectorParams], DatagramProtector | DatagramTransform]
 
 #: Name of the entry-point group, and of the pluggy project.

@@ -1,4 +1,4 @@
-"""Equal workloads for both libraries; run as a program by `pyaeron_side_by_side.py` under either Python.
+"""Equal workloads for both libraries; run as a program by `run.py` under either Python.
 
     workloads.py LIBRARY WORKLOAD CHANNEL LENGTH SECONDS
 
@@ -131,6 +131,18 @@ def batches(library: Ours, channel: str, length: int, seconds: float) -> dict[st
     return {"messages/s": _rate(step, seconds)}
 
 
+def lists(library: Ours, channel: str, length: int, seconds: float) -> dict[str, float]:
+    """The same with Python objects: a list of bytes in, a list of bytes out."""
+    subscription, publication = library.pair(channel, 1)
+    messages = [bytes(length) for _ in range(256)]
+
+    def step() -> int:
+        publication.offer_many(messages)
+        return len(subscription.poll_many())
+
+    return {"messages/s": _rate(step, seconds)}
+
+
 def round_trip(library: Ours | Theirs, channel: str, length: int, seconds: float) -> dict[str, float]:
     """Round trips of one message at a time, on one thread; percentiles in microseconds."""
     there, ping = library.pair(channel, 1)
@@ -171,6 +183,7 @@ WORKLOADS: dict[str, Callable[..., dict[str, float]]] = {
     "throughput": throughput,
     "concurrent": functools.partial(throughput, is_exclusive=False),
     "batches": batches,
+    "lists": lists,
     "round_trip": round_trip,
 }
 

@@ -148,6 +148,29 @@ def _streams(board: dashboard.Dashboard) -> None:
     )
 
 
+def _recordings(board: dashboard.Dashboard) -> None:
+    board.with_row(dashboard.Row("Recordings"))
+    board.with_panel(
+        _plot(
+            "Recorded",
+            "Bps",
+            "Bytes that recorders write for each stream.",
+            (
+                "rate(aeron_recorded_position_bytes_total[$__rate_interval])",
+                "{{archive}} {{recording_id}}: {{channel}} {{stream_id}}",
+            ),
+        )
+    )
+    board.with_panel(
+        _plot(
+            "Free space of archives",
+            "bytes",
+            "Space in the file system of each archive, or of its spool.",
+            ("aeron_archive_free_bytes", "{{instance}} {{archive}}"),
+        )
+    )
+
+
 def _queries(board: dashboard.Dashboard) -> None:
     board.with_row(dashboard.Row("Spark queries"))
     for title, unit, name, about in (
@@ -171,6 +194,7 @@ def build() -> Dashboard:
         board.with_variable(variable)
     _drivers(board)
     _streams(board)
+    _recordings(board)
     _queries(board)
     built = board.build()
     for number, panel in enumerate(built.panels or ()):

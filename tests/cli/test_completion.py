@@ -1,8 +1,13 @@
 """Completion of values, through the protocol that the scripts of shells speak with the program."""
 
 import os
+import pty
+import re
+import select
+import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 import typer
@@ -67,7 +72,10 @@ def _output(complete, capfd):
         (["streams", "--stream", ""], []),
         (["sub", "aeron:ipc", ""], []),
         (["pipeline", ""], ["check", "demo", "plot", "run"]),
-        (["pipeline", "run", "numbers.toml", "--m"], ["--master", "--metrics"]),
+        (
+            ["pipeline", "run", "numbers.toml", "--m"],
+            ["--master", "--metrics", "--metrics-open", "--metrics-token-file"],
+        ),
         (["pipeline", "plot", "progress.log", "--"], ["--help", "--to"]),
         (["pipeline", "demo", "--min"], ["--min-lines"]),
     ],
@@ -229,3 +237,119 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     )
 
     assert sorted(done.stdout.splitlines()) == sorted(replies), done.stderr
+
+
+#: How a shell is started, and set up to complete the commands of a script.
+SHELLS = {
+    "bash": (
+        ["bash", "--norc", "--noprofile", "-i"],
+        "bind 'set enable-bracketed-paste off'; source {script}",
+    ),
+    "zsh": (
+        ["zsh", "-f", "-i"],
+        "unset zle_bracketed_paste; autoload -Uz compinit; compinit -u -d {folder}/dump; source {script}",
+    ),
+    "fish": (
+        ["fish", "--no-config", "-i"],
+        "function fish_prompt; printf '(%s) ' ready; end; source {script}",
+    ),
+}
+
+
+class Terminal:
+    """A shell on a terminal; its output is read until a text comes."""
+
+    def __init__(self, command, environment, folder):
+        self._main, side = pty.openpty()
+        self._process = subprocess.Popen(
+            ["setsid", "--ctty", *command], stdin=side, stdout=side, stderr=side, env=environment, cwd=folder
+        )
+        os.close(side)
+
+    def type(self, text):
+        os.write(self._main, text.encode())
+
+    def read_to(self, pattern):
+        """Return the match of `pattern` in the output; fail after a minute."""
+        output, deadline_s = "", time.monotonic() + 15
+        while not (found := re.search(pattern, output)):
+            assert time.monotonic() < deadline_s, output
+            if select.select([self._main], [], [], 1)[0]:
+                output += os.read(self._main, 65536).decode(errors="replace")
+        return found
+
+    def close(self):
+        self._process.kill()
+        self._process.wait()
+        os.close(self._main)
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request, tmp_path, directory):
+    """Return a function that types a command line with tabs, and returns the arguments of the command."""
+    if shutil.which(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    command = tmp_path / "bin" / "aeron-core"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m aeron_core "$@"\n')
+    command.chmod(0o755)
+    show = tmp_path / "bin" / "show"
+    show.write_text("#!/bin/sh\nshift\nprintf '<%s>' \"$@\"\nprintf '.\\n'\n")
+    show.chmod(0o755)
+    script = tmp_path / "script"
+    script.write_text(script_of(request.param))
+    start, setup = SHELLS[request.param]
+    environment = os.environ | {
+        "AERON_DIR": str(directory),
+        "HOME": str(tmp_path),
+        "PATH": f"{command.parent}:{os.environ['PATH']}",
+        "TERM": "dumb" if request.param != "fish" else "xterm",
+        "PS1": "(ready) ",
+    }
+    terminal = Terminal(start, environment, tmp_path)
+    terminal.type(f"{setup.format(script=script, folder=tmp_path)}; echo set''up\r")
+    terminal.read_to(r"setup\r(?s:.*)\(ready\) ")
+
+    def call(typed):
+        terminal.type(f"aeron-core {typed}\x01show \r")
+        return re.findall("<(.*?)>", terminal.read_to(r"((?:<[^<>]*>)+)\.\r")[1])
+
+    yield call
+    terminal.close()
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("typed", "arguments"),
+    [
+        ("sub aeron:u\tZ", ["sub", "aeron:udp?Z"]),
+        ("sub 'aeron:udp?endp\tZ'", ["sub", "aeron:udp?endpoint=Z"]),
+        ("sub aeron:udp\\?endp\tZ", ["sub", "aeron:udp?endpoint=Z"]),
+        ("ping --ping-channel=aeron:u\tZ", ["ping", "--ping-channel=aeron:udp?Z"]),
+        ("driver -Daeron.threading\tZ", ["driver", "-Daeron.threading.mode=Z"]),
+        ("driver -D aeron.threading\tZ", ["driver", "-D", "aeron.threading.mode=Z"]),
+    ],
+)
+def test_no_space_follows_the_beginning_of_a_value(shell, typed, arguments, request):
+    if "bash" in request.node.name:
+        # Bash has closed the quotes.
+        typed = typed.removesuffix("'")
+
+    assert shell(typed) == arguments
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("typed", "arguments"),
+    [
+        ("sub 'aeron:ipc?al\tcom\tZ", ["sub", LONG, "Z"]),
+        (f"sub '{LONG}' 4\tZ", ["sub", LONG, "4711", "Z"]),
+        ("stat --match Bytes.s\tZ", ["stat", "--match", "Bytes.sent", "Z"]),
+        ("stat --type=pub-l\tZ", ["stat", "--type=pub-lmt", "Z"]),
+        ("driver -Daeron.threading.mode=D\tZ", ["driver", "-Daeron.threading.mode=DEDICATED", "Z"]),
+        ("recordings verif\tZ", ["recordings", "verify", "Z"]),
+        ("settings show ./scri\tZ", ["settings", "show", "./script", "Z"]),
+    ],
+)
+def test_a_space_follows_a_complete_value(shell, typed, arguments):
+    assert shell(typed) == arguments

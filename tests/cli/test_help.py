@@ -117,9 +117,9 @@ def test_a_shell_completes_commands_and_options(start, monkeypatch, typed, compl
 
 #: Commands that print no table and no result, and why they have no --json.
 WITHOUT_JSON = {
+    ("archive",): "serves clients, and prints nothing",
     ("dashboard",): "serves a page",
     ("driver",): "prints what aeronmd prints",
-    ("pipeline", "check"): "prints one line",
     ("pipeline", "plot"): "writes a file",
     ("plot",): "writes a file",
     ("plugins", "new"): "writes files",

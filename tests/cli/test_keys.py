@@ -7,6 +7,9 @@ import pytest
 
 from aeron_core.cli.driver import plugins
 
+#: Two secrets, as numbers, whose ids are 0x8e: the first byte of HKDF-Expand(PRK, "id", 1).
+SAME_ID = (11, 24)
+
 
 @pytest.fixture
 def key(aeron, tmp_path):
@@ -199,3 +202,19 @@ def test_the_doctor_checks_profiles(aeron, key):
     assert good["health"] == "ok"
     assert bad["health"] == "problem"
     assert "mode 0640 lets other users read" in bad["found"]
+
+
+def test_secrets_with_the_same_id_are_a_problem(aeron, tmp_path):
+    files = [tmp_path / "one.key", tmp_path / "two.key"]
+    for file, number in zip(files, SAME_ID, strict=True):
+        file.write_text(number.to_bytes(32, "big").hex() + "\n", encoding="ascii")
+        file.chmod(0o600)
+
+    done = aeron(
+        "keys",
+        "check",
+        f"-Daeron.security.profiles=orders,secret_file={files[0]},accepted_secret_files={files[1]}",
+    )
+
+    assert done.code == 1
+    assert "have the same id: replace the newer one" in done.out

@@ -81,7 +81,7 @@ def test_a_driver_serves_its_counters_until_it_shuts_down(start, tmp_path, mode)
 
 @pytest.mark.parametrize(
     ("address", "text"),
-    [("nowhere", "--metrics=nowhere"), ("203.0.113.1:9464", "--metrics"), ("127.0.0.1:99999", "")],
+    [("nowhere", "--metrics=nowhere"), ("0.0.0.0:9464", "--metrics-token-file"), ("127.0.0.1:99999", "")],
 )
 def test_an_address_in_use_ends_the_driver_in_one_line(start, tmp_path, address, text):
     outcome = start("driver", f"-Daeron.dir={tmp_path / 'driver'}", "--metrics", address).ended(timeout=30)

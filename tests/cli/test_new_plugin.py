@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -21,10 +21,9 @@ COMPILED = ("flow-control", "congestion")
 PROGRAM = Path(__file__).with_name("support") / "use_new_plugins.py"
 
 
-def environment(folder: Path, *paths: Path) -> dict[str, str]:
-    """Return environment variables with which Python finds the packages of `paths` and no driver of the user."""
+def environment(folder: Path) -> dict[str, str]:
+    """Return environment variables with which Python finds no driver of the user."""
     return os.environ | {
-        "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "AERON_DIR": str(folder / "no-driver"),
         "PYTEST_ADDOPTS": "",
@@ -44,13 +43,28 @@ def plugins(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def packages(plugins, tmp_path_factory) -> Path:
-    """Return a folder with all of them installed: one without and those with compiled modules by pip."""
-    folder = tmp_path_factory.mktemp("packages")
-    by_pip = {"my-flow-control", *(f"fast-{kind}" for kind in COMPILED)}
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index")
+def python(plugins, tmp_path_factory) -> Path:
+    """Return the Python of a new environment, with the packages of this one, in which pip has installed them all."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    python = folder / "bin" / "python"
+    site = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    # `site` also processes the .pth of an editable installation.
+    (folder / site / "under_test.pth").write_text(
+        f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n", encoding="utf-8"
+    )
+    pip = (
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+    )
     done = subprocess.run(
-        [*pip, "--no-deps", "--no-build-isolation", "--target", folder, *(plugins / name for name in by_pip)],
+        [*pip, "--no-index", "--no-deps", "--no-build-isolation", *sorted(plugins.iterdir())],
         # Without optimization, because the compiler takes most of the time.
         env=os.environ | {"CFLAGS": "-O0"},
         capture_output=True,
@@ -58,23 +72,7 @@ def packages(plugins, tmp_path_factory) -> Path:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for path in plugins.iterdir():
-        if path.name not in by_pip:
-            install(path, folder)
-    return folder
-
-
-def install(source: Path, folder: Path) -> None:
-    """Install a distribution in plain Python as pip does, which takes seconds for each."""
-    shutil.copytree(source / "src", folder, dirs_exist_ok=True)
-    project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    info.mkdir()
-    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    (info / "METADATA").write_text(metadata, encoding="utf-8")
-    ((group, points),) = project["entry-points"].items()
-    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
-    (info / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    return python
 
 
 def test_the_new_folder_has_what_a_distribution_needs(plugins):
@@ -88,15 +86,31 @@ def test_the_new_folder_has_what_a_distribution_needs(plugins):
 
 
 @pytest.mark.system
-def test_the_tests_of_every_kind_pass(plugins, packages, tmp_path):
+def test_the_workflow_of_every_kind_is_valid(plugins):
+    pytest.importorskip("check_jsonschema")
+    workflows = sorted(plugins.glob("*/.github/workflows/*.yml"))
+    assert len(workflows) == len(PluginKind) + len(COMPILED)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.system
+def test_the_tests_of_every_kind_pass(plugins, python, tmp_path):
     # Those of the decoder are in tests/plugins/spark/test_new_decoder.py: a session takes half a minute to start.
     folders = [path / "tests" for path in plugins.iterdir() if path.name != "my-decoder"]
-    pytest_ = (sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider")
+    pytest_ = (python, "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider")
 
     done = subprocess.run(
         [*pytest_, f"--rootdir={plugins}", *folders],
         cwd=tmp_path,
-        env=environment(tmp_path, packages),
+        env=environment(tmp_path),
         capture_output=True,
         text=True,
         check=False,
@@ -124,12 +138,36 @@ def test_every_kind_has_the_types_that_a_strict_check_asks_for(plugins, tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def used(packages: Path, folder: Path, spi_version: str = "") -> dict:
+@pytest.mark.system
+def test_pyright_accepts_every_kind_with_its_strict_rules(plugins, tmp_path):
+    program = shutil.which("basedpyright", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("no basedpyright in the environment of the tests")
+    sources = [*map(str, plugins.glob("*/src"))]
+    rules = {"typeCheckingMode": "strict", "pythonVersion": "3.12", "include": [str(plugins)]}
+    rules["extraPaths"] = [str(ROOT), *map(str, ROOT.glob("plugins/*")), *sources]
+    # Types of Cython and Spark.
+    rules["exclude"] = [f"{plugins}/*/setup.py"]
+    rules |= dict.fromkeys(["reportMissingTypeStubs", "reportUnknownMemberType"], "none")
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(rules), encoding="utf-8")
+
+    done = subprocess.run(
+        [program, "--project", tmp_path, "--pythonpath", sys.executable, "--outputjson"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert json.loads(done.stdout)["summary"]["filesAnalyzed"] > 3 * len(PluginKind)
+
+
+def used(python: Path, folder: Path, spi_version: str = "") -> dict:
     """Run streams through all plugins, on a driver whose SPI version may be another one; return what happened."""
     done = subprocess.run(
-        [sys.executable, PROGRAM, *([spi_version] if spi_version else [])],
+        [python, PROGRAM, *([spi_version] if spi_version else [])],
         cwd=folder,
-        env=environment(folder, packages),
+        env=environment(folder),
         capture_output=True,
         text=True,
         timeout=120,
@@ -140,8 +178,8 @@ def used(packages: Path, folder: Path, spi_version: str = "") -> dict:
 
 
 @pytest.mark.system
-def test_streams_flow_through_the_installed_plugins_of_every_kind(packages, tmp_path):
-    result = used(packages, tmp_path)
+def test_streams_flow_through_the_installed_plugins_of_every_kind(python, tmp_path):
+    result = used(python, tmp_path)
 
     names = (
         *("my-flow-control", "my-congestion", "fast-flow-control", "fast-congestion"),
@@ -154,10 +192,19 @@ def test_streams_flow_through_the_installed_plugins_of_every_kind(packages, tmp_
 
 
 @pytest.mark.system
+def test_the_decoder_is_installed_for_spark(python, tmp_path):
+    program = "from importlib.metadata import entry_points; print(entry_points(group='pyspark_aeron.decoders').names)"
+
+    shown = subprocess.run([python, "-c", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    assert "my-decoder" in shown
+
+
+@pytest.mark.system
 def test_a_plugin_for_another_spi_version_runs_if_it_is_python_and_is_refused_if_it_is_compiled(
-    packages, tmp_path
+    python, tmp_path
 ):
-    result = used(packages, tmp_path, "2")
+    result = used(python, tmp_path, "2")
 
     assert set(result["received"]) == {"my-flow-control", "my-congestion", "my-protector", "my-medium"}
     assert set(result["refused"]) == {"fast-flow-control", "fast-congestion"}

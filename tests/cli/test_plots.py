@@ -57,6 +57,18 @@ def test_rates_lags_and_losses_of_the_streams_are_drawn(aeron, history, tmp_path
     assert [text for text in found if text.startswith("stream 1001 published aeron:udp")]
 
 
+def test_a_plot_of_zeros_has_no_scale_of_fractions(aeron, tmp_path):
+    with CounterHistoryWriter(tmp_path / "history.arrows") as writer:
+        for number in range(3):
+            writer.write(at(number, counters=at(0).counters))
+
+    assert aeron("plot", writer.path, "--output", tmp_path / "plot.svg").code == 0
+
+    scales = [text for text in texts(tmp_path / "plot.svg") if text.endswith((" B", "B/s"))]
+    assert {"0 B", "10 B", "0 B/s", "10 B/s"} <= set(scales)
+    assert not [text for text in scales if text.endswith(("mB", "mB/s"))]
+
+
 def test_the_plot_is_beside_its_history_by_default(aeron, history):
     outcome = aeron("plot", history)
 

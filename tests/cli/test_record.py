@@ -1,13 +1,17 @@
 """The command `record`: start, stop, kill and restart."""
 
 import json
+import re
+import shutil
 import signal
 import socket
 import threading
 import time
+import urllib.request
 from inspect import signature
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 import aeron_core
 from aeron_core.cli.quantities import duration_ns_of
@@ -168,6 +172,54 @@ def test_a_signal_stops_the_recorder_in_order(start, running_driver, tmp_path):
     (document,) = json.loads(outcome.out)
     assert (document["stream_id"], document["stop_position"], document["recorded_bytes"]) == (8, 128, 128)
     assert payloads(archive) == [b"one", b"two"]
+
+
+def test_metrics_of_a_recorder_for_other_hosts_need_a_token(start, running_driver, tmp_path):
+    _, directory = running_driver
+
+    outcome = start(
+        *("record", "aeron:ipc", 8, "--to", tmp_path / "a", "-d", directory, "--metrics", "0.0.0.0:0")
+    ).ended(timeout=DEADLINE_S)
+
+    assert outcome.code == 2
+    assert (
+        "--metrics=0.0.0.0:0: other hosts reach this address, so --metrics-token-file must name"
+        in outcome.err
+    )
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_recorder_serves_the_space_and_the_positions_of_its_archive(start, running_driver, tmp_path):
+    _, directory = running_driver
+    folder = tmp_path / "a"
+    recorder = start(
+        *("record", "aeron:ipc", 8, "--to", f"file://{folder}", "-d", directory),
+        *("--metrics", "127.0.0.1:0"),
+        is_forked=True,
+    )
+    url = re.search(r"metrics at (http\S+)", recorder.popen.stderr.readline())[1]
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 8)
+        until(lambda: publication.is_connected)
+        offer(publication, [b"one", b"two"])
+        labels = {
+            "archive": str(folder),
+            "recording_id": "0",
+            "channel": "aeron:ipc",
+            "stream_id": "8",
+            "session_id": str(publication.session_id),
+        }
+
+        def sample(name, **wanted):
+            text = urllib.request.urlopen(url, timeout=DEADLINE_S).read().decode()
+            families = text_string_to_metric_families(text)
+            found = [each for family in families for each in family.samples if each.name == name]
+            return next((each.value for each in found if each.labels == wanted), None)
+
+        until(lambda: sample("aeron_recorded_position_bytes_total", **labels) == publication.position)
+        free, size = (sample(f"aeron_archive_{name}_bytes", archive=str(folder)) for name in ("free", "size"))
+
+    assert 0 < free <= size == shutil.disk_usage(folder).total
 
 
 def test_a_released_stream_is_free_at_once(start, running_driver, tmp_path):
@@ -387,6 +439,12 @@ def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_
     ("options", "message"),
     [
         (("--segment-length", "1x"), "--segment-length='1x': must be a whole decimal number of bytes"),
+        (("--dir-mode", "640"), "--dir-mode='640': must be an octal mode with 7 for the owner"),
+        (
+            ("--dir-group", "no-such-group"),
+            "dir_group=no-such-group: no such group: must be the name or number",
+        ),
+        (("--dir-mode", "0700", "--dir-group", "0"), "dir_mode=0700 gives the group dir_group=0 no access"),
         (("--segment-length", "5"), "--segment-length=5: must be a power of two from 64k to 1g"),
         (("--segment-length", "96k"), "--segment-length=96k: must be a power of two from 64k to 1g"),
         (("--segment-length", "2g"), "--segment-length=2g: must be a power of two from 64k to 1g"),

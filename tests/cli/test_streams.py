@@ -3,8 +3,12 @@
 import json
 
 import pytest
+from observed import records_of
 
 import aeron_core
+from aeron_core.cli.tools.streams import _lines, losses_of
+from aeron_core.observation.driver_files import DriverFiles
+from aeron_core.observation.streams import streams_of
 
 
 @pytest.fixture
@@ -77,3 +81,33 @@ def test_stat_shows_only_selected_counters(ipc, aeron):
     assert sorted(labels("--stream", 8)) == ["pub-lmt", "pub-pos (concurrent)", "sub-pos"]
     assert labels("--session", publication.session_id, "--type", 4) == ["sub-pos"]
     assert labels("--stream", 9) == []
+
+
+def lossy_stream(**positions):
+    (stream,) = streams_of(records_of(**positions))
+    return stream
+
+
+@pytest.mark.parametrize(
+    ("positions", "lost", "row"),
+    [
+        ({"rcv_hwm": 8000, "rcv_pos": 8000}, 96, ["lost", "96", "1.2", "%", "of", "rcv-pos"]),
+        ({"rcv_hwm": 800_000, "rcv_pos": 800_000}, 64, ["lost", "64", "<", "0.1", "%", "of", "rcv-pos"]),
+        ({"rcv_hwm": 0, "rcv_pos": 0}, 64, ["lost", "64"]),
+        ({"rcv_hwm": 8000, "rcv_pos": 8000}, 0, None),
+    ],
+)
+def test_a_stream_shows_what_was_lost_as_a_share_of_what_was_received(positions, lost, row):
+    rows = [line.split() for line in _lines(lossy_stream(**positions), lost)]
+
+    assert next((each for each in rows if each[0] == "lost"), None) == row
+
+
+def test_the_losses_of_a_driver_are_added_by_stream_and_session(dead_directory):
+    assert losses_of(DriverFiles.open(dead_directory)) == {(1001, 7): 64}
+
+
+def test_a_driver_without_a_loss_report_has_no_losses(dead_directory):
+    (dead_directory / "loss-report.dat").unlink()
+
+    assert losses_of(DriverFiles.open(dead_directory)) == {}

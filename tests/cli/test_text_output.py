@@ -1,13 +1,10 @@
 """What commands print as text: colours on a terminal, plain columns in a pipe, nouns that agree with their numbers."""
 
-import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from terminals import shown_on_a_terminal
 
 import aeron_core
 from aeron_core.cli.text_table import counted, print_table, table_lines
@@ -27,30 +24,6 @@ def directory():
         publication.send(b"hello", timeout=10)
         subscription.await_connected(timeout=10)
         yield driver.aeron_dir
-
-
-def shown_on_a_terminal(*arguments, stream="stdout", **environment):
-    """Run a command whose standard output, or else `stream`, is a terminal; return what it wrote there."""
-    leader, follower = pty.openpty()
-    plain = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "TERM"}}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "aeron_core", *map(str, arguments)],
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: follower},
-        stdin=subprocess.DEVNULL,
-        env=plain | {"TERM": "xterm", "COLUMNS": "80"} | environment,
-    )
-    os.close(follower)
-    parts = []
-    try:
-        while part := os.read(leader, 65536):
-            parts.append(part)
-    except OSError:  # the last writer has closed the terminal
-        pass
-    finally:
-        os.close(leader)
-    _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors or b"") == (0, b"")
-    return b"".join(parts).decode().replace("\r\n", "\n")
 
 
 @pytest.mark.system

@@ -24,7 +24,8 @@ from textual.widgets import DataTable
 
 from aeron_core.cli.top.app import DetailScreen, TopApp
 from aeron_core.cli.top.playback import Playback
-from aeron_core.cli.top.sources import DriverStatus, LiveSource
+from aeron_core.cli.top.sources import DriverStatus, LiveSource, Moment, ObservedDriver
+from aeron_core.cli.top.tables import driver_rows, error_rows, stream_rows
 
 SMALL = {
     "counters_buffer_length": "1m", "term_buffer_length": "64k", "ipc_term_buffer_length": "64k",
@@ -478,3 +479,41 @@ def test_on_a_terminal_it_ends_by_a_key_or_a_signal_and_restores_the_terminal(tm
     # Source: xterm control sequences: leave the alternate screen, show the cursor.
     assert b"\x1b[?1049l" in output
     assert b"\x1b[?25h" in output
+
+
+def test_a_driver_whose_link_was_deleted_is_shown_once(tmp_path):
+    link = tmp_path / "link"
+    with aeron_core.MediaDriver({"aeron_dir": tmp_path / "driver", **SMALL}, invoker=True) as driver:
+        driver.do_work()
+        link.symlink_to(driver.aeron_dir)
+        source = LiveSource([link])
+        assert [each.status for each in source.read().drivers] == [DriverStatus.ALIVE]
+
+        link.unlink()
+        moment = source.read()
+
+        assert [(each.state.aeron_dir, each.status) for each in moment.drivers] == [(link, DriverStatus.GONE)]
+        link.symlink_to(driver.aeron_dir)
+        assert [each.status for each in source.read().drivers] == [DriverStatus.ALIVE]
+
+
+def test_a_driver_that_is_gone_is_a_driver_and_no_error(tmp_path):
+    with aeron_core.MediaDriver({"aeron_dir": tmp_path / "driver", **SMALL}, invoker=True) as driver:
+        driver.do_work()
+        source = LiveSource([driver.aeron_dir])
+        source.read()
+    shutil.rmtree(tmp_path / "driver")
+
+    moment = source.read()
+
+    assert [row.cells[1].text for row in driver_rows(moment)] == ["gone"]
+    assert error_rows(moment) == []
+
+
+def test_what_was_lost_is_shown_with_its_share_of_what_was_received():
+    losses = (LossEntry(1, 96, 2, 3, 7, 1001, "aeron:udp", "1.2.3.4:5"),)
+    lossy = replace(snapshot(*records_of(rcv_hwm=8000, rcv_pos=8000)), losses=losses)
+
+    (row,) = stream_rows(Moment(0, (ObservedDriver(lossy.driver, DriverStatus.ALIVE, lossy),)))
+
+    assert "96 bytes, 1.2 %" in [cell.text for cell in row.cells]

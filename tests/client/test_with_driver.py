@@ -1,6 +1,7 @@
 """A client and a media driver in one process."""
 
 import asyncio
+import itertools
 import threading
 
 import numpy as np
@@ -132,3 +133,31 @@ def test_a_handler_may_close_the_client_on_the_thread_that_closes_it(driver, end
 
     assert not closing.is_alive()
     assert aeron.is_closed
+
+
+def test_an_iteration_yields_each_message_and_ends_after_the_timeout(pair):
+    publication, subscription = pair
+    messages = [b"a", b"bb", bytes(3000)]
+    for message in messages:
+        publication.send(message, timeout=TIMEOUT_S)
+
+    assert list(itertools.islice(subscription.messages(), 2)) == messages[:2]
+    assert next(subscription.messages(TIMEOUT_S)) == messages[2]
+    assert list(subscription.messages(timeout=0)) == []
+
+
+def test_an_iteration_waits_for_messages_and_ends_when_the_subscription_closes(pair):
+    publication, subscription = pair
+    publication.send(b"echo", timeout=TIMEOUT_S)
+    received = []
+
+    for message in subscription.messages():
+        received.append(message)
+        if len(received) == 3:
+            subscription.close()
+        else:
+            publication.send(message, timeout=TIMEOUT_S)
+        if len(received) > 3:
+            break
+
+    assert received == [b"echo"] * 3

@@ -3,17 +3,22 @@
 import json
 import re
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import kubernetes_validate
 import promql_parser
 import pytest
 import yaml
+from pyspark_aeron.lag import StreamLag
+from pyspark_aeron.lag_metrics import LagMetrics
 
+from aeron_core.cli.records.recorder_metrics import METRICS as RECORDER_METRICS
 from aeron_core.metrics.prometheus import DriverCollector
 from aeron_core.metrics.samples import METRICS, Sample
 
@@ -141,13 +146,22 @@ def test_applications_of_the_compose_file_have_arguments_of_the_command_line(sta
     assert process.wait(60) == 0, process.stderr.read()
 
 
+@cache
 def exported():
-    """Return the names that Prometheus gives to all metrics."""
-    labelled = [Sample(metric, ("x",) * len(metric.labels), 1) for metric in METRICS]
-    names = {
-        sample.name for family in DriverCollector(lambda: labelled).collect() for sample in family.samples
+    """Return the labels of all metrics, with those that Prometheus adds, by the names that it gives to them."""
+    metrics = (*METRICS, *RECORDER_METRICS)
+    collectors = [
+        DriverCollector(lambda: [Sample(metric, ("x",) * len(metric.labels), 1) for metric in metrics])
+    ]
+    lags = LagMetrics()
+    lags.report("query", [StreamLag(0, 1, 1.0)])
+    found = {"up": set()} | {
+        sample.name: set(sample.labels)
+        for collector in (*collectors, lags)
+        for family in collector.collect()
+        for sample in family.samples
     }
-    return names | {"up", "aeron_query_lag_bytes", "aeron_query_lag_seconds"}
+    return {name: labels | {"instance", "job"} for name, labels in found.items()}
 
 
 def expressions():
@@ -174,7 +188,76 @@ def test_alerts_and_panels_use_metrics_that_are_exported(expression):
     found = metrics_in(parsed)
 
     assert found
-    assert found <= exported()
+    assert found <= set(exported())
+
+
+def labels_of(node):
+    """Return the labels of the series of an expression; assert that all labels that it names are exported."""
+    if isinstance(node, promql_parser.VectorSelector):
+        assert {matcher.name for matcher in node.matchers.matchers} <= exported()[node.name]
+        return exported()[node.name]
+    if isinstance(node, promql_parser.AggregateExpr):
+        assert node.modifier.type == promql_parser.AggModifierType.By
+        assert set(node.modifier.labels) <= labels_of(node.expr)
+        return set(node.modifier.labels)
+    if isinstance(node, promql_parser.BinaryExpr):
+        left, right = labels_of(node.lhs), labels_of(node.rhs)
+        if node.modifier is None or node.modifier.matching is None:
+            # Series without equal labels do not match.
+            assert left == right or not left or not right, node
+            return left or right
+        assert set(node.modifier.matching.labels) <= left & right
+        is_right = node.modifier.card == promql_parser.VectorMatchCardinality.OneToMany
+        return right if is_right else left
+    children = [getattr(node, name, None) for name in ("expr", "vector_selector", "vs")]
+    children += list(getattr(node, "args", None) or ())
+    return set().union(*(labels_of(child) for child in children if child is not None))
+
+
+def labelled_texts():
+    """Return the texts with labels that belong to the series of each expression."""
+    for group in ALERTS["groups"]:
+        for rule in group["rules"]:
+            named = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
+            yield pytest.param(rule["expr"], named, id=rule["alert"])
+    for panel in DASHBOARD["panels"]:
+        for number, target in enumerate(panel.get("targets") or ()):
+            named = re.findall(r"{{(\w+)}}", target["legendFormat"])
+            yield pytest.param(target["expr"], named, id=f"{panel['title']}-{number}")
+
+
+@pytest.mark.parametrize(("expression", "named"), list(labelled_texts()))
+def test_alerts_and_panels_use_labels_that_their_metrics_have(expression, named):
+    found = labels_of(promql_parser.parse(expression.replace("$__rate_interval", "1m")))
+
+    assert set(named) <= found
+
+
+def test_labels_of_expressions_are_compared():
+    wrong = [
+        'aeron_archive_free_bytes{folder="x"}',
+        "max by (stream) (aeron_publisher_position_bytes_total)",
+        "aeron_publisher_position_bytes_total - aeron_archive_free_bytes",
+        "aeron_publisher_position_bytes_total - on (archive) aeron_publisher_limit_bytes",
+    ]
+
+    for expression in wrong:
+        with pytest.raises(AssertionError):
+            labels_of(promql_parser.parse(expression))
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool of Prometheus is not installed")
+def test_prometheus_accepts_its_configuration_and_the_alerts():
+    folder = DEPLOY / "prometheus"
+    for kind, file in (("config", "prometheus.yml"), ("rules", "alerts.yaml")):
+        done = subprocess.run(
+            ["promtool", "check", kind, folder / file],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("expression", list(expressions()))
@@ -190,7 +273,7 @@ def test_variables_of_the_dashboard_use_metrics_that_are_exported():
     queries = [each["query"] for each in DASHBOARD["templating"]["list"] if each["type"] == "query"]
     names = {re.search(r"label_values\((\w+)", query)[1] for query in queries}
 
-    assert names <= exported()
+    assert names <= set(exported())
 
 
 def test_the_dashboard_is_what_its_program_writes():

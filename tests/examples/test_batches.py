@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 
+from example_programs import in_half_a_minute
+
 ROW = re.compile(r"^ +([\d.]+) s +([\d,]+) +([\d,]+) +([\d,]+) +([\d.]+) +([\d,]+) µs$", re.M)
 
 
 def test_millions_of_messages_a_second_arrive_in_order(example, capsys):
     program = example("batches.py")
 
-    program.main(["--seconds", "1"])
+    with in_half_a_minute():
+        program.main([])
 
     output = capsys.readouterr().out
     rows = [[float(text.replace(",", "")) for text in row] for row in ROW.findall(output)]
     total, rate = re.search(
         r"^([\d,]+) messages, none lost, all in order: ([\d,]+) a second$", output, re.M
     ).groups()
-    assert 1 <= len(rows) <= 2
+    assert 1 <= len(rows) <= 6
     # Tens of millions on a machine that does nothing else.
     assert int(rate.replace(",", "")) > 1_000_000
     assert int(total.replace(",", "")) > 1_000_000

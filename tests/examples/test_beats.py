@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from example_programs import EXAMPLES, HOST
+from example_programs import EXAMPLES, HOST, in_half_a_minute
 
 LEVEL = re.compile(r"^([A-Z]+) +([\d,]+) █+$", re.M)
 EVENT = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} +[A-Z]+ +[\d.]+  order \d+: .+$", re.M)
@@ -23,7 +23,8 @@ def _has_a_client_of_beats():
 def test_all_events_that_were_acknowledged_are_in_the_recording(example, capsys, tmp_path):
     program = example("beats.py")
 
-    program.main(["--to", str(tmp_path / "recordings")])
+    with in_half_a_minute():
+        program.main(["--to", str(tmp_path / "recordings")])
 
     output = capsys.readouterr().out
     assert re.search(r"^2,000 events logged and acknowledged in [\d.]+ s: they are on disk$", output, re.M)

@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from example_programs import EXAMPLES, with_own_addresses
+from example_programs import EXAMPLES, in_half_a_minute, with_own_addresses
 
 LINE = re.compile(r"^\d\d:\d\d:\d\d +(\S+)  (.+)$", re.M)
 COLOURS = re.compile(r"\x1b\[\d*[mKA]")
@@ -20,9 +20,9 @@ COLOURS = re.compile(r"\x1b\[\d*[mKA]")
 
 def test_the_demonstration_shows_a_conversation(example, capsys):
     program = example("chat.py")
-    program.PAUSE_S = 0.05
 
-    program.main(["--demo"])
+    with in_half_a_minute():
+        program.main(["--demo"])
 
     lines = LINE.findall(capsys.readouterr().out)
     assert sorted(lines[:2]) == [("*", "ann joined"), ("*", "bob joined")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from example_programs import in_half_a_minute
+
 EXPECTED = [
     "london  " + "█" * 60 + "  1,200 of 1,200",
     "paris   " + "·" * 12 + "█" * 48 + "    960 of 1,200",
@@ -12,9 +14,9 @@ EXPECTED = [
 
 def test_each_receiver_gets_the_messages_of_its_time(example, capsys):
     program = example("fan_out.py")
-    program.INTERVAL_S = 0.0005
 
-    program.main()
+    with in_half_a_minute():
+        program.main()
 
     assert capsys.readouterr().out.splitlines() == [
         "dynamic: receivers register themselves",

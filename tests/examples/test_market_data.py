@@ -6,6 +6,7 @@ import re
 from statistics import mean
 
 import pytest
+from example_programs import in_half_a_minute
 
 ROW = re.compile(r"^ *([\d.]+) s +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)   (.+)$", re.M)
 
@@ -26,7 +27,8 @@ def test_a_slow_consumer_limits_the_publisher_with_min_and_loses_quotes_with_max
     pytest.importorskip("matplotlib")
     program = example("market_data.py")
 
-    program.main(["--to", str(tmp_path / "rates.png")])
+    with in_half_a_minute():
+        program.main(["--to", str(tmp_path / "rates.png")])
 
     output = capsys.readouterr().out
     minimum, maximum = (rows_of(part) for part in output.split("fc=max"))

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from example_programs import EXAMPLES
+from example_programs import EXAMPLES, in_half_a_minute
 
 NOTEBOOK = EXAMPLES / "live_plot.ipynb"
 
@@ -34,7 +34,8 @@ def test_the_notebook_plots_the_stream_and_receives_every_reading():
     preprocessors = pytest.importorskip("nbconvert.preprocessors")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
 
-    preprocessors.ExecutePreprocessor(timeout=120, kernel_name="python3").preprocess(notebook)
+    with in_half_a_minute():
+        preprocessors.ExecutePreprocessor(timeout=120, kernel_name="python3").preprocess(notebook)
 
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert [output.output_type for output in outputs] == ["display_data", "stream"]

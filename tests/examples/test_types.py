@@ -1,9 +1,10 @@
-"""Type checkers accept every example: `mypy --strict`, and pyright with its strict rules."""
+"""mypy and pyright, with strict rules, accept every example and the first programs of the documentation."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,10 @@ def programs(tmp_path_factory) -> Path:
     for path in found:
         name = "_".join(path.relative_to(EXAMPLES).parts)
         shutil.copy(path, folder / name)
+    for page in ("README.md", "docs/tutorial.md", "docs/README.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        (folder / f"{page.replace('/', '_').lower()[:-3]}.py").write_text(block, encoding="utf-8")
     notebook = json.loads((EXAMPLES / "live_plot.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     (folder / "display.py").write_text(DISPLAY, encoding="utf-8")

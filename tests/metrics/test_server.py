@@ -14,17 +14,19 @@ from prometheus_client import CollectorRegistry
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.metrics import server as metrics_server
+from aeron_core.metrics.access import MetricsAccess
 from aeron_core.metrics.connection import MAX_REQUEST_LENGTH
 from aeron_core.metrics.prometheus import registry_of
 from aeron_core.metrics.server import MAX_CONNECTIONS, MetricsServer
 from aeron_core.uri.addresses import HostPort
 
+LOOPBACK = MetricsAccess(HostPort("127.0.0.1", 0))
 GET = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
 @pytest.fixture
 def server():
-    with MetricsServer(HostPort("127.0.0.1", 0), CollectorRegistry()) as server:
+    with MetricsServer(LOOPBACK, CollectorRegistry()) as server:
         yield server
 
 
@@ -45,7 +47,7 @@ def answer_of(sock):
 @pytest.mark.parametrize("host", ["a..b", "a" * 64])
 def test_a_host_that_cannot_be_a_name_is_refused(host):
     with pytest.raises(ConfigurationError, match=f"--metrics={host}:9100: must be an address or a host name"):
-        MetricsServer(HostPort(host, 9100), CollectorRegistry())
+        MetricsServer(MetricsAccess(HostPort(host, 9100)), CollectorRegistry())
 
 
 def test_idle_connections_beyond_the_maximum_are_closed_and_take_no_threads(server, connect):
@@ -77,7 +79,7 @@ def test_a_scraper_that_does_not_read_is_closed_after_the_limit(monkeypatch):
     monkeypatch.setattr(
         metrics_server, "make_wsgi_app", lambda _: lambda _, start: (start("200 OK", []), [bytes(1 << 26)])[1]
     )
-    with MetricsServer(HostPort("127.0.0.1", 0), CollectorRegistry()) as server:
+    with MetricsServer(LOOPBACK, CollectorRegistry()) as server:
         host, port = server.url[7:].partition("/")[0].split(":")
         with socket.create_connection((host, int(port)), timeout=20) as sock:
             sock.sendall(GET)
@@ -134,7 +136,7 @@ def test_a_fault_of_the_counters_is_an_answer_and_the_server_continues(monkeypat
             raise faults.pop()
         return ()
 
-    with MetricsServer(HostPort("127.0.0.1", 0), registry_of(samples)) as server:
+    with MetricsServer(LOOPBACK, registry_of(samples)) as server:
         with pytest.raises(urllib.error.HTTPError, match="500"):
             urllib.request.urlopen(server.url, timeout=20)
         with urllib.request.urlopen(server.url, timeout=20) as response:
@@ -149,7 +151,7 @@ def test_the_thread_rests_after_each_answer(monkeypatch):
         time.sleep(0.05)
         return ()
 
-    with MetricsServer(HostPort("127.0.0.1", 0), registry_of(samples)) as server:
+    with MetricsServer(LOOPBACK, registry_of(samples)) as server:
         for _ in range(3):
             urllib.request.urlopen(server.url, timeout=20).close()
 
@@ -171,3 +173,26 @@ def test_connections_leave_descriptors_for_the_driver_and_the_server_recovers(se
 
     with urllib.request.urlopen(server.url, timeout=20) as response:
         assert response.status == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        (b"", b"401 Unauthorized"),
+        (b"Authorization: Bearer 0123456789abcdeX\r\n", b"401 Unauthorized"),
+        (b"Authorization: Bearer \xff\r\n", b"401 Unauthorized"),
+        (b"Authorization: Basic 0123456789abcdef\r\n", b"401 Unauthorized"),
+        (b"Authorization: 0123456789abcdef\r\n", b"401 Unauthorized"),
+        (b"authorization:  bearer 0123456789abcdef \r\n", b"200 OK"),
+    ],
+)
+def test_with_a_token_only_requests_that_have_it_are_answered(header, status):
+    access = MetricsAccess(HostPort("127.0.0.1", 0), "0123456789abcdef")
+    with MetricsServer(access, CollectorRegistry()) as server:
+        port = int(server.url.split(":")[2].partition("/")[0])
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as sock:
+            sock.sendall(b"GET /metrics HTTP/1.1\r\n" + header + b"\r\n")
+            answer = answer_of(sock)
+
+    assert answer.startswith(b"HTTP/1.1 " + status + b"\r\n")
+    assert (b"WWW-Authenticate: Bearer\r\n" in answer) == (b"401" in status)

@@ -90,6 +90,19 @@ def test_rates_and_limits_of_a_history_are_those_of_the_snapshots(tmp_path, endi
     assert limitations(found[1], found[0]) == limitations(second, first)
 
 
+def test_the_share_of_a_stream_that_was_read_grows_to_all_of_it(tmp_path):
+    history = CounterHistory(write(tmp_path / "history.arrows", *(full(number) for number in range(5))))
+
+    shares = [history.share_read for _ in history.snapshots()]
+
+    # The last snapshot is complete only at the end of the file.
+    assert len(set(shares)) == 4
+    assert shares == sorted(shares)
+    assert 0.9 < shares[-1] <= 1
+    assert sum(1 for _ in history.snapshots()) == 5
+    assert history.share_read == shares[-1]
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_history_may_have_snapshots_without_counters_or_none_at_all(tmp_path, ending):
     assert read(write(tmp_path / f"none{ending}")) == []

@@ -1,5 +1,6 @@
 """Drivers with a recorder."""
 
+import stat
 import time
 
 import pytest
@@ -41,6 +42,19 @@ def payloads(tmp_path):
         data = b"".join(data for _, data in recording.read(recording.start_position, recording.position))
         found[recording.descriptor.stream_id] = data[32 : int.from_bytes(data[:4], "little")]
     return found
+
+
+@pytest.mark.system
+def test_an_archive_has_the_mode_of_the_settings(tmp_path):
+    with launch(tmp_path, dir_mode="0750"):
+        pass
+
+    assert [
+        stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("archive", "archive/archive.json")
+    ] == [
+        0o750,
+        0o640,
+    ]
 
 
 @pytest.mark.system

@@ -39,6 +39,7 @@ def test_an_offer_is_not_connected_while_the_driver_is_gone(scene, publication):
     assert publication.offer(b"x") is NOT_CONNECTED
     assert publication.offer(b"x", reserved_value=7) is NOT_CONNECTED
     assert publication.offer_batch(b"x", np.array([0, 1])) is NOT_CONNECTED
+    assert publication.offer_many([b"x"]) is NOT_CONNECTED
     claim = publication.try_claim(5)
     assert not claim
     assert claim.position is NOT_CONNECTED

@@ -28,7 +28,9 @@ def test_a_poll_delivers_what_the_plain_subscription_delivers(publication, subsc
 
     assert collect(subscription, 1) == [b"hello"]
     assert list(subscription.poll_batch()) == [b"world"]
-    assert subscription.images[0].position == 128
+    assert publication.offer_many([b"a", b"b"]) == 2
+    assert [*subscription.poll_many(1), *subscription.messages(timeout=0)] == [b"a", b"b"]
+    assert subscription.images[0].position == 256
     assert subscription.image_by_session_id(publication.session_id) is subscription.images[0]
     assert [peer.session_id for peer in subscription.peers] == [publication.session_id]
 
@@ -40,6 +42,7 @@ def test_a_poll_returns_nothing_while_the_driver_is_gone(scene, publication, sub
 
     assert collect(subscription) == []
     assert len(subscription.poll_batch()) == 0
+    assert subscription.poll_many() == []
     assert subscription.controlled_poll(print) == subscription.bounded_poll(print, 9) == 0
     assert subscription.block_poll(print, 4096) == 0
     assert (subscription.images, subscription.image_count, subscription.is_connected) == ((), 0, False)

@@ -159,6 +159,8 @@ def test_no_other_variables_exist_but_directory_threading_and_our_own():
         "AERON_THREAD_NAMING",
         "AERON_CORE_AWAITED_IMAGES_LIMIT",
         "AERON_CORE_AWAITED_IMAGES_SOURCE_LIMIT",
+        "AERON_CORE_DIR_GROUP",
+        "AERON_CORE_DIR_MODE",
         "AERON_CORE_IMAGES_LIMIT",
         "AERON_CORE_IMAGES_SOURCE_LIMIT",
         "AERON_CORE_RESOLVER_DATAGRAMS_PER_S",
@@ -178,6 +180,23 @@ def test_our_own_settings_have_careful_defaults(settings):
     assert settings.storage is Storage.FILE
     assert (settings.udp_gso, settings.udp_gro) == (Offload.AUTO, Offload.AUTO)
     assert settings.threading_mode is ThreadingMode.DEDICATED
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("0750", 0o750), ("770", 0o770), (0o755, 0o755), ("0700", 0o700), (None, None)]
+)
+def test_the_mode_of_folders_is_octal(mode, expected):
+    assert DriverSettings(dir_mode=mode).dir_mode == expected
+
+
+@pytest.mark.parametrize(
+    "mode", ["", "75", "0o750", "1777", "0640", "0711", "0782", "\u0667\u0665\u0660", 750, -1, True, 7.0]
+)
+def test_a_mode_that_gives_no_usable_access_is_refused(mode):
+    with pytest.raises(
+        ConfigurationError, match="must be an octal mode with 7 for the owner, and 7, 5 or 0 for the group"
+    ):
+        DriverSettings(dir_mode=mode)
 
 
 @pytest.mark.parametrize("field", DriverSettings.model_fields)

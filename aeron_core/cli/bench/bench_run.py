@@ -15,9 +15,9 @@ from aeron_core.cli.bench.limits import RawLimits, offload_name
 from aeron_core.cli.bench.peer_process import PeerProcess
 from aeron_core.cli.bench.results import Result, RoundTrips, Throughput
 from aeron_core.cli.bench.streams import EchoStream, LocalStreams
+from aeron_core.cli.connecting import connect_as
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.messages.ping_pong import PING_STREAM, PONG_STREAM
-from aeron_core.client.connecting import connect
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.addresses import HostPort
@@ -83,7 +83,7 @@ def local_measurements(stack: ExitStack) -> list[Measurement]:
     """
     peer = stack.enter_context(PeerProcess())
     driver = stack.enter_context(MediaDriver.launch_embedded())
-    aeron = stack.enter_context(connect(driver.aeron_dir))
+    aeron = stack.enter_context(connect_as("bench", driver.aeron_dir))
     peer.ask("connect", client="ipc", aeron_dir=str(driver.aeron_dir))
     peer.ask("connect", client="udp")
     raw = RawLimits(peer, stack)
@@ -117,7 +117,7 @@ def remote_measurements(stack: ExitStack, endpoint: HostPort, answers: HostPort)
     NotConnectedError if pong is not connected.
     """
     driver = stack.enter_context(MediaDriver.launch_embedded())
-    aeron = stack.enter_context(connect(driver.aeron_dir))
+    aeron = stack.enter_context(connect_as("bench", driver.aeron_dir))
     subscription = stack.enter_context(aeron.add_subscription(channel_of(answers), PONG_STREAM))
     publication = stack.enter_context(
         closing(aeron.add_exclusive_publication(channel_of(endpoint), PING_STREAM))

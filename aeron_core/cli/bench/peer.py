@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aeron_core.client.connecting import connect
+from aeron_core.cli.connecting import connect_as
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.spi.udp_offload import SOL_UDP, UDP_GRO, detect_gro
 
@@ -71,7 +71,7 @@ class BenchPeer:
             from aeron_core.driver.media_driver import MediaDriver  # noqa: PLC0415 - only for a driver of its own
 
             directory = self._stack.enter_context(MediaDriver.launch_embedded()).aeron_dir
-        self._clients[request["client"]] = self._stack.enter_context(connect(Path(directory)))
+        self._clients[request["client"]] = self._stack.enter_context(connect_as("bench", Path(directory)))
         return {}
 
     def subscribe(self, request: Mapping[str, Any]) -> dict[str, object]:

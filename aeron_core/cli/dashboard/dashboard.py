@@ -144,8 +144,9 @@ def _check_nicegui() -> None:
 
 
 def _remotes(urls: Sequence[str], token_file: Path | None, ca: Path | None) -> list[RemoteSource]:
-    from aeron_core.cli.dashboard.access import client_context, read_token  # noqa: PLC0415 - lazy: with ssl
+    from aeron_core.cli.dashboard.access import client_context  # noqa: PLC0415 - lazy: with ssl
     from aeron_core.cli.dashboard.remote import RemoteSource  # noqa: PLC0415 - lazy: after the checks
+    from aeron_core.metrics.access import read_token  # noqa: PLC0415 - lazy: only --from needs it
 
     if not urls and (token_file or ca):
         raise ConfigurationError("--from-token-file and --from-ca: must be given with --from")

@@ -33,7 +33,7 @@ _COLUMNS: Final = (
 #: Names of the program in a command line, the second one after `python -m`.
 _PROGRAMS: Final = ("aeron-core", "aeron_core")
 #: Options of `aeron-core driver` that have a value; -D may have it in the same argument.
-_WITH_VALUE: Final = frozenset({"-D", "-d", "--aeron-dir", "--metrics", "--otlp"})
+_WITH_VALUE: Final = frozenset({"-D", "-d", "--aeron-dir", "--metrics", "--metrics-token-file", "--otlp"})
 
 
 @frozen()

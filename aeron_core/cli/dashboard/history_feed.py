@@ -17,6 +17,7 @@ from aeron_core.cli.dashboard.exchange import document_of_snapshots
 from aeron_core.cli.dashboard.feed import SAMPLES, Subscribers
 from aeron_core.cli.dashboard.trends import ALL, Trends
 from aeron_core.cli.dashboard.view import Reading, document_of
+from aeron_core.cli.progress import share_bar
 from aeron_core.cli.top.playback import Playback
 from aeron_core.cli.top.sources import Moment
 
@@ -31,7 +32,8 @@ class HistoryFeed:
         """Read the file."""
         self.subscribers = Subscribers()
         self._playback = Playback(path, interval_s)
-        self._playback.load()
+        with share_bar("read") as show:
+            self._playback.load(show)
         self._playback.is_playing = False
         self._trends = _trends_of(self._playback)
         # Moments cache what they have computed.

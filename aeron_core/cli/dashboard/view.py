@@ -49,7 +49,7 @@ _HELP: Final[Mapping[str, str]] = {
     "behind": "bytes that the limiting party, else the slowest one, is behind",
     "limited by": "party that holds the stream back",
     "stopped": "how often per second flow control stopped the sender",
-    "lost": "bytes in the loss report of the driver",
+    "lost": "bytes in the loss report of the driver, and their share of the receiver position",
     "publisher": "position up to which publishers have offered",
     "sender": "position up to which was sent",
     "receiver": "position up to which all was received",

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
+from aeron_core.cli.connecting import connect_as
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import connect
 from aeron_core.concurrent.loss_report import read_loss_report
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver
@@ -119,7 +119,7 @@ class DemoRun:
         """
         with (
             MediaDriver.launch_embedded(self._driver_settings()) as driver,
-            connect(driver.aeron_dir) as aeron,
+            connect_as("demo", driver.aeron_dir) as aeron,
         ):
             self._exchange(aeron, display)
             self._count(driver.aeron_dir)

@@ -95,7 +95,7 @@ def check_limits(examined: Examination) -> Iterator[Finding]:
 def check_container_memory(examined: Examination) -> Iterator[Finding]:
     """Yield a finding about the memory limit of the container, which includes its log buffers."""
     what, wanted = "memory of the container", f"{_mib(_MIN_MEMORY)} MiB or more, with all log buffers"
-    limit = cgroup_limit(examined.machine, "memory", "memory.max")
+    limit = cgroup_limit(examined.machine, "memory")
     if limit.value is None:
         yield limit.finding(what, wanted)
         return

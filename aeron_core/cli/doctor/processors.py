@@ -33,7 +33,7 @@ def check_processors(examined: Examination) -> Iterator[Finding]:
         online = len(parse_list(machine.text(f"{_CPU}/online") or "")) or len(allowed)
         found = f"{len(allowed)}" if len(allowed) >= online else f"{len(allowed)} of {online}"
         yield judged("processors", found, wanted, change, is_good=len(allowed) > threads)
-    limit = cgroup_limit(machine, "cpu", "cpu.max")
+    limit = cgroup_limit(machine, "cpu")
     if limit.value is None:
         yield limit.finding("processor time of the container", wanted)
         return

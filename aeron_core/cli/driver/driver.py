@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from aeron_core.cli.driver.process import DriverArguments, run_driver
-from aeron_core.cli.options import AeronDir, Defines, SettingsFiles
+from aeron_core.cli.driver.process import DriverArguments, MonitoringOptions, run_driver
+from aeron_core.cli.options import AeronDir, Defines, MetricsOpen, MetricsTokenFile, SettingsFiles
 from aeron_core.cli.outcome import EXIT_OK, ended
 from aeron_core.version import COMMIT, SOFTWARE_VERSION, VERSION
 
@@ -23,6 +23,8 @@ def driver(  # noqa: PLR0913 - the options of the command
             metavar="HOST:PORT", help="Serve the counters to Prometheus at this address, path /metrics."
         ),
     ] = None,
+    metrics_token_file: MetricsTokenFile = None,
+    metrics_open: MetricsOpen = False,
     otlp: Annotated[
         str | None,
         typer.Option(
@@ -46,6 +48,7 @@ def driver(  # noqa: PLR0913 - the options of the command
             f"aeron-core driver <aeron {SOFTWARE_VERSION}> major {major} minor {minor} patch {patch} git {COMMIT}"
         )
         raise ended(EXIT_OK)
-    code = run_driver(DriverArguments(files or (), define or (), aeron_dir, metrics, otlp))
+    monitoring = MonitoringOptions(metrics, metrics_token_file, metrics_open, otlp)
+    code = run_driver(DriverArguments(files or (), define or (), aeron_dir, monitoring))
     if code:
         raise ended(code)

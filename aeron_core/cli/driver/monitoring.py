@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import ConfigurationError
+from aeron_core.metrics.access import checked_access
 from aeron_core.metrics.samples import Sample, driver_samples
 from aeron_core.observation.driver_files import DriverFiles
 
 if TYPE_CHECKING:
+    from aeron_core.cli.driver.process import MonitoringOptions
     from aeron_core.metrics.opentelemetry import Export
 
 
 @contextmanager
-def monitored(metrics: str | None, otlp: str | None) -> Iterator[Callable[[MediaDriver], None]]:
-    """Serve metrics at the address `metrics`, HOST:PORT, and export them to the URL `otlp`.
+def monitored(options: MonitoringOptions) -> Iterator[Callable[[MediaDriver], None]]:
+    """Serve metrics at the address `options.metrics`, HOST:PORT, and export them to the URL `options.otlp`.
 
     Enter it before the driver starts, so that an address in use fails first; yield a function that sets the driver to
-    read from, and prints where its metrics are. Raises ConfigurationError for a wrong address or URL, and
-    if the extra `otel` is not installed; StorageError for an address that cannot be bound.
+    read from, and prints where its metrics are. Raises ConfigurationError for a wrong address or URL, for one that
+    other hosts reach without a token, and if the extra `otel` is not installed; StorageError for an address that cannot
+    be bound.
     """
     files: list[DriverFiles] = []
     places: list[str] = []
@@ -36,17 +39,15 @@ def monitored(metrics: str | None, otlp: str | None) -> Iterator[Callable[[Media
             print_stderr(place)
 
     with ExitStack() as stack:
-        if metrics is not None:
+        access = checked_access(options.metrics, options.token_file, is_open=options.is_open)
+        if access is not None:
             from aeron_core.metrics.prometheus import registry_of  # noqa: PLC0415 - lazy: only --metrics needs it
-            from aeron_core.metrics.server import (  # noqa: PLC0415 - lazy: only --metrics needs it
-                MetricsServer,
-                metrics_address,
-            )
+            from aeron_core.metrics.server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
 
-            server = stack.enter_context(MetricsServer(metrics_address(metrics), registry_of(samples)))
+            server = stack.enter_context(MetricsServer(access, registry_of(samples)))
             places.append(f"metrics at {server.url}")
-        if otlp is not None:
-            stack.callback(_export(otlp, samples).close)
+        if options.otlp is not None:
+            stack.callback(_export(options.otlp, samples).close)
         yield set_driver
 
 

@@ -31,14 +31,23 @@ _IDLE_S: Final = 0.001
 
 
 @frozen(slots=True)
+class MonitoringOptions:
+    """How metrics are served and exported: address HOST:PORT, file with a token, URL of a collector."""
+
+    metrics: str | None = None
+    token_file: Path | None = None
+    is_open: bool = False
+    otlp: str | None = None
+
+
+@frozen(slots=True)
 class DriverArguments:
-    """Arguments of `aeron-core driver`; `metrics` is an address, HOST:PORT, `otlp` the URL of a collector."""
+    """Arguments of `aeron-core driver`."""
 
     files: Sequence[Path] = ()
     defines: Sequence[str] = ()
     aeron_dir: Path | None = None
-    metrics: str | None = None
-    otlp: str | None = None
+    monitoring: MonitoringOptions = MonitoringOptions()
 
 
 def run_driver(arguments: DriverArguments) -> int:
@@ -156,12 +165,12 @@ def _run_here(program: _Program, end: EndBySignal, arguments: DriverArguments) -
 @contextmanager
 def _monitored(arguments: DriverArguments) -> Iterator[Callable[[MediaDriver], None]]:
     """Serve and export metrics as the arguments say; yield a function that sets the driver to read them from."""
-    if arguments.metrics is None and arguments.otlp is None:
+    if arguments.monitoring == MonitoringOptions():
         yield lambda _: None
         return
     from aeron_core.cli.driver.monitoring import monitored  # noqa: PLC0415 - lazy: only these arguments need it
 
-    with monitored(arguments.metrics, arguments.otlp) as set_driver:
+    with monitored(arguments.monitoring) as set_driver:
         yield set_driver
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import checked_channels, connect_to_driver, report_error
+from aeron_core.cli.connecting import checked_channels, connect_as, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json, int32, print_json
 from aeron_core.cli.outcome import failed, print_stderr
@@ -18,7 +18,6 @@ from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import connect
 from aeron_core.concurrent.error_log import read_errors
 from aeron_core.device import Device
 from aeron_core.driver.media_driver import MediaDriver
@@ -125,10 +124,10 @@ class _Errors:
 
 def _connected(aeron_dir: Path | None, channels: list[str], stack: ExitStack, errors: _Errors) -> Aeron:
     if aeron_dir is not None:
-        return connect_to_driver(aeron_dir, publications=channels, subscriptions=channels)
+        return connect_to_driver("device", aeron_dir, publications=channels, subscriptions=channels)
     driver = stack.enter_context(MediaDriver.launch_embedded())
     errors.watch(driver)
-    return connect(driver.aeron_dir, error_handler=report_error)
+    return connect_as("device", driver.aeron_dir)
 
 
 def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Errors) -> None:

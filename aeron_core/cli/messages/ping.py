@@ -173,7 +173,7 @@ def ping(  # noqa: PLR0913 - the options of the command
     latencies = Latencies()
     with ExitStack() as stack:
         channels = {"publications": [ping_channel], "subscriptions": [pong_channel]}
-        aeron = stack.enter_context(connect_to_driver(aeron_dir, **channels))
+        aeron = stack.enter_context(connect_to_driver("ping", aeron_dir, **channels))
         with checked_channels(**channels):
             subscription = stack.enter_context(aeron.add_subscription(pong_channel, pong_stream))
             publication = stack.enter_context(

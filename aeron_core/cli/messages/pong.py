@@ -51,7 +51,7 @@ def pong(  # noqa: PLR0913 - the options of the command
     """
     with ExitStack() as stack:
         channels = {"publications": [pong_channel], "subscriptions": [ping_channel]}
-        aeron = stack.enter_context(connect_to_driver(aeron_dir, **channels))
+        aeron = stack.enter_context(connect_to_driver("pong", aeron_dir, **channels))
         with checked_channels(**channels):
             subscription = stack.enter_context(aeron.add_subscription(ping_channel, ping_stream))
             publication = stack.enter_context(

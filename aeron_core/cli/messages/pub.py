@@ -73,7 +73,7 @@ def pub(  # noqa: PLR0913 - the options of the command
         positive(name, value)
     with ExitStack() as stack:
         _check_input(size, input)
-        aeron = stack.enter_context(connect_to_driver(aeron_dir, publications=[channel]))
+        aeron = stack.enter_context(connect_to_driver("pub", aeron_dir, publications=[channel]))
         with checked_channels(publications=[channel]):
             publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
         _check_size(size, publication.max_message_length)

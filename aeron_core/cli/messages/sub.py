@@ -52,7 +52,7 @@ def sub(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     with ExitStack() as stack:
         file = standard_output() if output is None else stack.enter_context(output.open("wb"))
-        aeron = stack.enter_context(connect_to_driver(aeron_dir, subscriptions=[channel]))
+        aeron = stack.enter_context(connect_to_driver("sub", aeron_dir, subscriptions=[channel]))
         with checked_channels(subscriptions=[channel]):
             subscription = stack.enter_context(aeron.add_subscription(channel, stream_id))
         with Interrupt() as interrupt, RateDisplay("received", count) as display:

@@ -154,5 +154,8 @@ def _draw_lines(axes: Any, lines: Iterable[Series], unit: str) -> None:
     if len(highest) > _MOST_LINES:
         axes.plot([], [], " ", label=f"and {len(highest) - _MOST_LINES} lower ones")
     show_units(axes.yaxis, unit)
-    if unit:
+    if all(value == 0 for line in highest for value in line.values):
+        # Else a scale of a few hundredths, as thousandths of a byte.
+        axes.set_ylim(0, 10)
+    elif unit:
         axes.set_ylim(bottom=0)

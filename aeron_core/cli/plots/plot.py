@@ -10,6 +10,7 @@ import typer
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.plots.figure import check_plot
 from aeron_core.cli.plots.history_plot import HistoryPlot
+from aeron_core.cli.progress import share_bar
 from aeron_core.cli.tools.counter_selection import Types, compiled, names_of_type
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counters import CounterRecord
@@ -52,8 +53,10 @@ def plot(  # noqa: PLR0913 - the options of the command
 
     figure = HistoryPlot(stream, session, selects if has_selection else None)
     history = CounterHistory(file)
-    for snapshot in history.snapshots():
-        figure.add(snapshot)
+    with share_bar("read") as show:
+        for snapshot in history.snapshots():
+            figure.add(snapshot)
+            show(history.share_read)
     if not figure.snapshots:
         raise ProtocolError(
             f"{file}: has no snapshot: wait until its recorder has written one, or record the counters anew"

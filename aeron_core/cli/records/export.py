@@ -10,15 +10,16 @@ from typing import Annotated
 
 import typer
 
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr, standard_output
+from aeron_core.cli.progress import byte_bar
 from aeron_core.cli.quantities import time_ns_of
-from aeron_core.cli.records.selection import ArchiveUri, NoVerify, RecordingId, progress
+from aeron_core.cli.records.selection import ArchiveUri, NoVerify, RecordingId
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.reading.export import ExportFormat, export
 from aeron_core.recording.reading.messages import RecordedMessage, messages
-from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
 
 Begin = Annotated[
@@ -64,11 +65,11 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     reassembled. Tables have the columns recording_id, session_id, stream_id, position (after the message),
     time (of the recording), reserved_value and payload. --json adds a summary.
     """
-    recording = Archive.open(uri).recording(recording_id)
+    recording = open_archive(uri).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)
     with ExitStack() as stack:
         file = standard_output() if output is None else stack.enter_context(output.open("wb"))
-        advance = stack.enter_context(progress("exported", last - first))
+        advance = stack.enter_context(byte_bar("exported", last - first))
         found = messages(recording, first, last, verify=not no_verify)
         count = export(_counted(found, first, advance), recording.descriptor, file, form)
         file.flush()

@@ -7,8 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
+from aeron_core.cli.progress import share_bar
 from aeron_core.cli.quantities import time_text
 from aeron_core.cli.records.selection import ArchiveUri
 from aeron_core.cli.text_table import print_table
@@ -35,16 +37,19 @@ def list_recordings(
     json: Json = False,
 ) -> None:
     """List the recordings of an archive and their consumers."""
-    archive = Archive.open(uri)
+    archive = open_archive(uri)
     now_ns = time.time_ns()
     leases = read_leases(archive.store)
     documents, is_sound = [], True
-    for recording in archive.recordings():
-        try:
-            documents.append(_document(recording, leases, now_ns))
-        except RecordingError as error:
-            is_sound = False
-            print_stderr(f"error: {error}")
+    recordings = archive.recordings()
+    with share_bar("read", len(recordings)) as show:
+        for number, recording in enumerate(recordings, 1):
+            try:
+                documents.append(_document(recording, leases, now_ns))
+            except RecordingError as error:
+                is_sound = False
+                print_stderr(f"error: {error}")
+            show(number)
     for fault in archive.faults():
         is_sound = False
         print_stderr(f"error: {fault}")

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.progress import share_bar
 from aeron_core.cli.quantities import time_ns_of
 from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, selected
 from aeron_core.cli.text_table import counted
@@ -55,7 +57,7 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
             f"--before with {len(recording_ids or [])} recording ids: must be exactly one, since positions differ "
             "between recordings"
         )
-    archive = Archive.open(uri)
+    archive = open_archive(uri)
     archive.check_is_own()
     finish_purges(archive.store)
     now_ns = time.time_ns()
@@ -65,20 +67,30 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
     }
     if not force:
         _check_leases(archive, limits, now_ns)
-    documents: list[dict[str, object]] = []
-    for recording_id, position in limits.items():
-        if position is None:
-            length = purge_recording(archive.store, recording_id, now_ns)
-            start = None
-        else:
-            length = purge_before(archive.store, recording_id, position)
-            start = archive.recording(recording_id).start_position
-        documents.append({"recording_id": recording_id, "bytes": length, "start_position": start})
-        if not json:
-            rest = "none left" if start is None else f"it begins at {start}"
-            print_stderr(f"recording {recording_id}: {counted(length, 'byte')} deleted, {rest}")
+    documents = _purged(archive, limits, now_ns, reports=not json)
     if json:
         print_json(documents)
+
+
+def _purged(
+    archive: Archive, limits: dict[int, int | None], now_ns: int, *, reports: bool
+) -> list[dict[str, object]]:
+    """Delete recordings before their limits, None for all; return a JSON document for each."""
+    documents: list[dict[str, object]] = []
+    with share_bar("purged", len(limits)) as show:
+        for number, (recording_id, position) in enumerate(limits.items(), 1):
+            if position is None:
+                length = purge_recording(archive.store, recording_id, now_ns)
+                start = None
+            else:
+                length = purge_before(archive.store, recording_id, position)
+                start = archive.recording(recording_id).start_position
+            documents.append({"recording_id": recording_id, "bytes": length, "start_position": start})
+            if reports:
+                rest = "none left" if start is None else f"it begins at {start}"
+                print_stderr(f"recording {recording_id}: {counted(length, 'byte')} deleted, {rest}")
+            show(number)
+    return documents
 
 
 def _limit(recording: Recording, before: int | None, before_time: str | None, now_ns: int) -> int | None:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Annotated, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, int32, positive, print_json
+from aeron_core.cli.options import (
+    AeronDir,
+    Channel,
+    Json,
+    MetricsOpen,
+    MetricsTokenFile,
+    directory_of,
+    int32,
+    positive,
+    print_json,
+)
 from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.quantities import age_ns_of, duration_ns_of, size_of, wait_s
+from aeron_core.cli.records.access import DirGroup, DirMode, access_of
 from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
 from aeron_core.errors import ConfigurationError
@@ -20,6 +32,9 @@ from aeron_core.recording.target import recording_target
 from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.writing.recorder import RecorderParams
 from aeron_core.uri.values import format_duration_ns
+
+if TYPE_CHECKING:
+    from aeron_core.metrics.access import MetricsAccess
 
 _DEFAULT_INTERVAL: Final = format_duration_ns(DEFAULT_INTERVAL_NS)
 
@@ -86,6 +101,15 @@ EndWithDriver = Annotated[
     ),
 ]
 
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Serve the space for the archive and the positions of recordings to Prometheus at this address, path "
+        "/metrics.",
+    ),
+]
+
 
 def record(  # noqa: PLR0913 - the options of the command
     channel: Channel,
@@ -98,9 +122,14 @@ def record(  # noqa: PLR0913 - the options of the command
     retain_bytes: RetainBytes = None,
     retain_age: RetainAge = None,
     no_verify: NoVerify = False,
+    dir_mode: DirMode = None,
+    dir_group: DirGroup = None,
     timeout: Timeout = None,
     release: Release = False,
     ends_with_driver: EndWithDriver = False,
+    metrics: Metrics = None,
+    metrics_token_file: MetricsTokenFile = None,
+    metrics_open: MetricsOpen = False,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
@@ -113,6 +142,8 @@ def record(  # noqa: PLR0913 - the options of the command
     consumer needs them. Fails if --timeout expires before the first message.
     """
     positive("--timeout", timeout)
+    access = access_of(dir_mode, dir_group)
+    metrics_access = _metrics_access_of(metrics, metrics_token_file, is_open=metrics_open)
     streams = RecordedStreams()
     params = RecorderParams(
         on_error=lambda error: print_stderr(f"error: {error}"),
@@ -125,7 +156,15 @@ def record(  # noqa: PLR0913 - the options of the command
         max_age_ns=None if retain_age is None else age_ns_of("--retain-age", retain_age),
     )
     with Interrupt() as interrupt, ExitStack() as stack:
-        target = stack.enter_context(recording_target(to, spool, retention, params, verify=not no_verify))
+        target = stack.enter_context(
+            recording_target(to, spool, retention, params, verify=not no_verify, access=access)
+        )
+        if metrics_access is not None:
+            from aeron_core.cli.records.recorder_metrics import served  # noqa: PLC0415 - lazy: only --metrics needs it
+
+            # None only for an archive that is not on this machine, which `recording_target` refuses.
+            folder = target.archive.store.local_path("") or Path(to)
+            stack.enter_context(served(metrics_access, folder, streams))
         wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
         run = RecordingRun(wanted, target, streams, interrupt, timeout)
         with streams:
@@ -140,6 +179,16 @@ def record(  # noqa: PLR0913 - the options of the command
             f"no message received from {channel} for {timeout:g} s: check the channel and the stream ids, and that "
             "their publisher runs, or raise --timeout"
         )
+
+
+def _metrics_access_of(
+    metrics: str | None, token_file: Path | None, *, is_open: bool
+) -> MetricsAccess | None:
+    from aeron_core.metrics.access import checked_access  # noqa: PLC0415 - lazy: only --metrics needs it
+
+    if metrics is None and token_file is None and not is_open:
+        return None
+    return checked_access(metrics, token_file, is_open=is_open)
 
 
 def _segment_length_of(text: str) -> int:

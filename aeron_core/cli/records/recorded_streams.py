@@ -12,6 +12,7 @@ from rich.table import Table
 
 from aeron_core.cli.options import is_terminal
 from aeron_core.cli.text_table import counted
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.writing.image_recorder import ImageRecorder
 
 _INTERVAL_S: Final = 0.5
@@ -37,6 +38,13 @@ class RecordedStreams:
         recording_id = stream.writer.descriptor.recording_id
         self._streams[recording_id] = stream
         self._begins.setdefault(recording_id, stream.writer.recorded_position)
+
+    def positions(self) -> list[tuple[RecordingDescriptor, int]]:
+        """Return the descriptor and the recorded position of each recording; for any thread."""
+        return [
+            (stream.writer.descriptor, stream.writer.recorded_position)
+            for stream in tuple(self._streams.values())
+        ]
 
     def note_end(self) -> None:
         """Store whether any stream is active; call before the recorder stops."""

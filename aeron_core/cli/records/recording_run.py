@@ -68,7 +68,7 @@ class RecordingRun:
         `ends_with_driver` and the driver shuts down, ConfigurationError or RegistrationError for a channel that it
         refuses, and the errors of `connect_to_driver` and `Recorder`.
         """
-        aeron = connect_to_driver(self.wanted.aeron_dir, subscriptions=[self.wanted.channel])
+        aeron = connect_to_driver("record", self.wanted.aeron_dir, subscriptions=[self.wanted.channel])
         self._last_received_s = time.monotonic()
         while (end := self._record(aeron, releases=releases)) is _End.DRIVER_CLOSED:
             if ends_with_driver:
@@ -139,7 +139,7 @@ class RecordingRun:
         while not self.interrupt.wait(_CHECK_INTERVAL_S):
             if self._is_silent():
                 return _End.SILENCE
-            if (aeron := connect_to_next_driver(self.wanted.aeron_dir)) is not None:
+            if (aeron := connect_to_next_driver("record", self.wanted.aeron_dir)) is not None:
                 return aeron
             self.streams.show()
         return _End.INTERRUPT

@@ -11,17 +11,18 @@ from typing import Annotated, Final
 import typer
 
 from aeron_core._native import wire
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.connecting import ConnectTimeout, await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, int32, positive, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.progress import byte_bar
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.records.export import Begin, End, range_of
-from aeron_core.cli.records.selection import NoVerify, RecordingId, progress
+from aeron_core.cli.records.selection import NoVerify, RecordingId
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 from aeron_core.recording.reading.replay import Replay, replay_channel
-from aeron_core.recording.storage.archive import Archive
 
 _PAUSE_S: Final = 0.0002
 _MEGABYTE: Final = 1_000_000
@@ -65,19 +66,19 @@ def replay(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     bytes_per_s = None if rate is None else size_of("--rate", rate)
     positive("--rate", bytes_per_s)
-    recording = Archive.open(uri).recording(recording_id)
+    recording = open_archive(uri).recording(recording_id)
     descriptor = recording.descriptor
     first, last = range_of(recording, begin, end, None, None)
     channel = replay_channel(to, descriptor, first, keeps_session=keep_session)
     with Interrupt() as interrupt, ExitStack() as stack:
-        aeron = stack.enter_context(connect_to_driver(aeron_dir, publications=[to]))
+        aeron = stack.enter_context(connect_to_driver("replay", aeron_dir, publications=[to]))
         stream = descriptor.stream_id if stream_id is None else stream_id
         with checked_channels(publications=[to]):
             publication = stack.enter_context(closing(aeron.add_exclusive_publication(str(channel), stream)))
         running = Replay(recording, publication, first, last, verify=not no_verify)
         await_other_side(publication, timeout)
         started_s = time.monotonic()
-        with progress("replayed", last - first) as advance:
+        with byte_bar("replayed", last - first) as advance:
             _Player(running, bytes_per_s, timeout, interrupt, advance).play()
         seconds = time.monotonic() - started_s
         session_id = publication.session_id

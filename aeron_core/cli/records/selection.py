@@ -1,28 +1,19 @@
-"""Arguments that select recordings, and a progress bar."""
+"""Arguments that select recordings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 
-from aeron_core.cli.options import is_terminal
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
 
 ArchiveUri = Annotated[
-    str, typer.Argument(metavar="ARCHIVE", help="Archive: a directory, or a URI such as s3://…")
+    str,
+    typer.Argument(
+        metavar="ARCHIVE", help="Archive: a directory, or a URI such as s3://… or aeron:archive?…"
+    ),
 ]
 RecordingId = Annotated[
     int, typer.Argument(metavar="RECORDING_ID", min=0, help="Recording id, as shown by `recordings list`.")
@@ -41,15 +32,3 @@ def selected(archive: Archive, recording_ids: list[int] | None) -> list[Recordin
     if not recording_ids:
         return archive.recordings()
     return [archive.recording(recording_id) for recording_id in recording_ids]
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], object]]:
-    """Yield a function that adds processed bytes to a bar of `total` bytes, shown on stderr if it is a terminal."""
-    if not is_terminal():
-        yield lambda _: None
-        return
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda length: bar.advance(task, length)

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from aeron_core.archive.reading.address import is_address
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
-from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, progress, selected
+from aeron_core.cli.progress import byte_bar
+from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, selected
 from aeron_core.cli.text_table import counted
-from aeron_core.errors import RecordingError
+from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
@@ -36,6 +38,10 @@ def verify_recordings(
     With --accept, readers no longer stop at damaged data that consists of valid frames; a recording that is not being
     recorded ends before the first invalid frame of its last file. No frame is changed.
     """
+    if is_address(uri):
+        raise ConfigurationError(
+            f"{uri}: must be a folder or a URI of files: verify the folder of a running archive on its machine"
+        )
     archive = Archive.open(uri)
     recordings = selected(archive, recording_ids)
     if accept:
@@ -43,7 +49,7 @@ def verify_recordings(
             _accept(archive, recording)
     found: list[VerifiedRecording] = []
     sizes = {recording.recording_id: _size(recording) for recording in recordings}
-    with progress("verified", sum(sizes.values())) as advance:
+    with byte_bar("verified", sum(sizes.values())) as advance:
         for recording in recordings:
             try:
                 found.append(verify(archive.store, recording, time.time_ns(), advance))

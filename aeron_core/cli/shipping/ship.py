@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import connect_to_driver, report_error
+from aeron_core.cli.connecting import connect_as, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
 from aeron_core.cli.outcome import failed, print_stderr
@@ -18,7 +18,6 @@ from aeron_core.cli.shipping.shipped_files import ShippedFiles
 from aeron_core.cli.shipping.shipping_run import ShippingRun
 from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import connect
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.shipper import ShipperParams
@@ -119,7 +118,7 @@ def ship(  # noqa: PLR0913 - the options of the command
     """
     positive("--timeout", timeout)
     positive("--drain", drain)
-    shown = ShippedFiles()
+    shown = ShippedFiles(has_end=once)
     unread: set[str] = set()
 
     def warn(error: OSError) -> None:
@@ -145,7 +144,7 @@ def ship(  # noqa: PLR0913 - the options of the command
             aeron = _embedded(aeron_dir, stack)
             driver_errors = DriverErrors(aeron.aeron_dir, lambda text: print_stderr(f"warning: {text}"))
         else:
-            aeron = connect_to_driver(aeron_dir, publications=[to])
+            aeron = connect_to_driver("ship", aeron_dir, publications=[to])
         run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain, driver_errors)
         run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))
     _report(shown, json=json)
@@ -181,7 +180,7 @@ def _embedded(aeron_dir: Path | None, stack: ExitStack) -> Aeron:
     if aeron_dir is not None:
         settings["aeron_dir"] = aeron_dir
     driver = stack.enter_context(MediaDriver.launch_embedded(settings))
-    return connect(driver.aeron_dir, error_handler=report_error)
+    return connect_as("ship", driver.aeron_dir)
 
 
 def _state_folder(channel: str, stream_id: int) -> Path:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from rich.console import Console
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from aeron_core.cli.options import is_terminal
 from aeron_core.cli.text_table import counted
@@ -19,7 +19,10 @@ _INTERVAL_S: Final = 0.5
 class ShippedFiles:
     """Confirmed lines and the backlog; shown on stderr if it is a terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_end: bool = False) -> None:
+        """With `has_end` a bar shows the share of the files' bytes: they do not grow."""
+        self._total: int | None = None
+        self._has_end = has_end
         self._start_s = time.monotonic()
         self._shown_s = self._start_s
         self._lines = 0
@@ -32,21 +35,28 @@ class ShippedFiles:
         self._progress: Progress | None = None
         if is_terminal():
             columns = (TextColumn("shipped"), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
-            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            bar = (BarColumn(), TaskProgressColumn()) if has_end else ()
+            self._progress = Progress(*columns, *bar, console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task("", total=None, text="")
 
     def show(self, shipper: Shipper) -> None:
         """Update the display if it is due; cheap enough for every duty cycle."""
         now_s = time.monotonic()
-        if self._progress is None or now_s - self._shown_s < _INTERVAL_S:
+        is_first = self._has_end and self._total is None and shipper.file_count > 0
+        if self._progress is None or (now_s - self._shown_s < _INTERVAL_S and not is_first):
             return
-        rate = (shipper.lines - self._lines) / (now_s - self._shown_s)
+        if self._has_end:
+            # What is in flight is missing in this sum: the largest one is that of the first calls.
+            found = self._bytes_before + shipper.bytes + shipper.unread_length
+            self._total = max(self._total or 0, found)
+        rate = (shipper.lines - self._lines) / max(now_s - self._shown_s, 1e-9)
         self._shown_s, self._lines = now_s, shipper.lines
         text = (
             f"{counted(shipper.lines, 'line')} of {counted(shipper.file_count, 'file')}, {rate:,.0f}/s, "
             f"{shipper.in_flight:,} in flight, {counted(shipper.unread_length, 'byte')} behind"
         )
-        self._progress.update(self._task, text=text)
+        completed = self._bytes_before + shipper.bytes
+        self._progress.update(self._task, text=text, total=self._total, completed=completed)
 
     def add(self, shipper: Shipper) -> None:
         """Add the totals of a shipper that is about to be closed."""

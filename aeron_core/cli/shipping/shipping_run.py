@@ -90,7 +90,7 @@ class ShippingRun:
     def _next_driver(self, directory: Path) -> Aeron | None:
         """Return a client of the next driver, None after a signal; raise NotConnectedError after `timeout` seconds."""
         while not self.interrupt.wait(_CHECK_INTERVAL_S):
-            if (aeron := connect_to_next_driver(directory)) is not None:
+            if (aeron := connect_to_next_driver("ship", directory)) is not None:
                 print_stderr(f"a media driver runs in {directory} again")
                 return aeron
             self._check_silence()

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import is_terminal, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.progress import share_bar
 from aeron_core.cli.text_table import counted
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.errors import CncNotReadyError
 from aeron_core.observation.history_writer import CounterHistoryWriter
 from aeron_core.observation.snapshots import DriverObserver, DriverSnapshot
+
+#: Seconds between two updates of the bar. Invented.
+_BAR_INTERVAL_S: Final = 0.5
 
 Select = Callable[[Iterable[CounterRecord]], Iterator[CounterRecord]]
 
@@ -32,10 +37,13 @@ def record_counters(  # noqa: PLR0913 - the options of the command
     observer = DriverObserver(aeron_dir)
     # Before the file is created, and before pyarrow is imported, which takes up to seconds.
     observer.snapshot()
-    with Interrupt() as interrupt, CounterHistoryWriter(file) as writer:
+    with Interrupt() as interrupt, CounterHistoryWriter(file) as writer, ExitStack() as stack:
         if is_terminal():
             print_stderr(f"recording the counters of {aeron_dir} into {file}; interrupt to end")
-        for snapshot in _snapshots(observer, interrupt, interval, duration):
+        pause: Callable[[float], object] = interrupt.wait
+        if duration:
+            pause = _Pause(interrupt, stack.enter_context(share_bar("recorded", duration)))
+        for snapshot in _snapshots(observer, interrupt, pause, interval, duration):
             writer.write(replace(snapshot, counters=tuple(select(snapshot.counters))))
     length = file.stat().st_size
     if json:
@@ -46,8 +54,27 @@ def record_counters(  # noqa: PLR0913 - the options of the command
         )
 
 
+class _Pause:
+    """Waits for an interrupt, and shows the time since its creation on a bar meanwhile."""
+
+    def __init__(self, interrupt: Interrupt, show: Callable[[float], object]) -> None:
+        self._interrupt = interrupt
+        self._show = show
+        self._start_s = time.monotonic()
+
+    def __call__(self, seconds: float) -> None:
+        end_s = time.monotonic() + seconds
+        while (left_s := end_s - time.monotonic()) > 0 and not self._interrupt:
+            self._interrupt.wait(min(left_s, _BAR_INTERVAL_S))
+            self._show(time.monotonic() - self._start_s)
+
+
 def _snapshots(
-    observer: DriverObserver, interrupt: Interrupt, interval: float, duration: float | None
+    observer: DriverObserver,
+    interrupt: Interrupt,
+    pause: Callable[[float], object],
+    interval: float,
+    duration: float | None,
 ) -> Iterator[DriverSnapshot]:
     next_time = time.monotonic()
     end = None if duration is None else next_time + duration
@@ -58,6 +85,6 @@ def _snapshots(
         # The interval includes the time of a snapshot; those that are overdue are left out.
         next_time = max(next_time + interval, time.monotonic())
         if end is not None and next_time > end:
-            interrupt.wait(max(end - time.monotonic(), 0.0))
+            pause(max(end - time.monotonic(), 0.0))
             return
-        interrupt.wait(max(next_time - time.monotonic(), 0.0))
+        pause(max(next_time - time.monotonic(), 0.0))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
 
@@ -11,9 +13,11 @@ import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
 from aeron_core.cli.outcome import printable
-from aeron_core.cli.text_table import BOLD, CYAN, DIM, YELLOW, counted, painted, table_lines
+from aeron_core.cli.text_table import BOLD, CYAN, DIM, YELLOW, counted, painted, share_text, table_lines
 from aeron_core.cli.tools.live import Interval, Once, show
-from aeron_core.observation.driver_files import DriverFiles
+from aeron_core.concurrent.loss_report import read_loss_report
+from aeron_core.errors import ProtocolError, StorageError
+from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 from aeron_core.observation.streams import (
     ReceivedStream,
     SentStream,
@@ -51,9 +55,25 @@ def streams(  # noqa: PLR0913 - the options of the command
     positive("--interval", interval)
     files = DriverFiles.open(directory_of(aeron_dir))
     if json:
-        print_json([document(found) for found in selected(files, session, stream)])
+        losses = losses_of(files)
+        print_json(
+            [
+                {**document(found), "lost_bytes": losses[found.stream_id, found.session_id]}
+                for found in selected(files, session, stream)
+            ]
+        )
         return
     show(lambda: _page(files, session, stream), interval, once=once)
+
+
+def losses_of(files: DriverFiles) -> Counter[tuple[int, int]]:
+    """Return the bytes in the loss report by stream id and session id; none if it cannot be read."""
+    found: Counter[tuple[int, int]] = Counter()
+    # Its file is missing or damaged: `aeron-core loss` reports that.
+    with suppress(StorageError, ProtocolError):
+        for entry in read_loss_report(open_loss_report(files.cnc.path.parent)):
+            found[entry.stream_id, entry.session_id] += entry.total_bytes_lost
+    return found
 
 
 def selected(files: DriverFiles, session: int | None, stream: int | None) -> list[StreamSession]:
@@ -83,10 +103,12 @@ def document(stream: StreamSession) -> dict[str, object]:
 def _page(files: DriverFiles, session: int | None, stream: int | None) -> str:
     found = selected(files, session, stream)
     title = f"{time.strftime('%H:%M:%S')} - {counted(len(found), 'stream')} of {files.cnc.path.parent}"
-    return "\n".join([painted(title, BOLD), *(line for each in found for line in _lines(each))])
+    losses = losses_of(files)
+    lines = (line for each in found for line in _lines(each, losses[each.stream_id, each.session_id]))
+    return "\n".join([painted(title, BOLD), *lines])
 
 
-def _lines(stream: StreamSession) -> Iterator[str]:
+def _lines(stream: StreamSession, lost: int) -> Iterator[str]:
     logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
     channels = dict.fromkeys(log.channel for log in logs if log.channel)
     identity = f"stream {stream.stream_id}  session {stream.session_id}  {'  '.join(channels)}"
@@ -101,6 +123,10 @@ def _lines(stream: StreamSession) -> Iterator[str]:
         )
         for name, identity, position, behind, ahead in _rows(stream)
     ]
+    if lost:
+        position = max((image.position or 0 for image in stream.images.values()), default=0)
+        share = share_text(lost, position)
+        rows.append(("lost", "", "", f"{lost:,}", share and f"{share} of rcv-pos"))
     yield from table_lines(
         _COLUMNS, rows, right=_COLUMNS[1:4], styles={"registration": DIM, "bytes": CYAN, "behind": YELLOW}
     )

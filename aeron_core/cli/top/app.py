@@ -98,7 +98,7 @@ _TABLE_HELP: Final = """
 In the table of streams:
 behind       bytes that the limiting party, else the slowest one, is behind
 stopped      how often per second flow control stopped the sender
-lost         bytes in the loss report of the driver
+lost         bytes in the loss report of the driver, and their share of the receiver position
 """
 
 
@@ -285,9 +285,10 @@ class TopApp(App[None]):
             parts.append("PAUSED" if self._is_paused else f"every {self._interval_s:g} s")
         else:
             state = "playing" if playback.is_playing else "PAUSED"
+            reading = "" if playback.is_loaded else f" (reading, {playback.share_read:.0%})"
             parts += [
                 f"{state} x{playback.speed:g}",
-                f"{playback.index + 1:,}/{playback.count:,}" + ("" if playback.is_loaded else " (reading)"),
+                f"{playback.index + 1:,}/{playback.count:,}{reading}",
                 f"{playback.elapsed_s:.1f} of {playback.duration_s:.1f} s",
                 playback.path.name,
             ]

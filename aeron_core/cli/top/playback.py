@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -60,14 +60,23 @@ class Playback:
         self._snapshots = [first]
         self._clock_ns = 0
 
-    def load(self) -> None:
-        """Read the file to its end; where it is damaged, it ends for the view, and `problem` is the reason."""
+    @property
+    def share_read(self) -> float:
+        """Share of the file that was read, from 0 to 1; for any thread."""
+        return self._history.share_read
+
+    def load(self, on_share: Callable[[float], object] = lambda _: None) -> None:
+        """Read the file to its end; where it is damaged, it ends for the view, and `problem` is the reason.
+
+        `on_share` is called with the share of the file that was read.
+        """
         kept: list[DriverSnapshot] = []
         counters = 0
         try:
             for number, snapshot in enumerate(self._unread):
                 if self.is_stopped:
                     return
+                on_share(self.share_read)
                 if number % self.stride:
                     continue
                 kept.append(snapshot)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -104,6 +104,7 @@ class LiveSource:
         """Return what the drivers show now; a driver that was seen before remains in the result."""
         states = find_drivers(self._directories, defaults=not self._directories)
         found = {os.path.realpath(state.aeron_dir): state for state in states}
+        self._follow_links(found)
         drivers: dict[str, ObservedDriver] = {}
         for path, state in found.items():
             drivers[path] = self._observed(path, state)
@@ -118,6 +119,16 @@ class LiveSource:
         ]
         self._before = drivers
         return Moment(time.time_ns(), tuple(drivers.values()), tuple(events))
+
+    def _follow_links(self, found: Mapping[str, DriverState]) -> None:
+        """Rename what is kept of a driver whose directory was a symbolic link, and is another one now, or none."""
+        known = {driver.state.aeron_dir: path for path, driver in self._before.items()}
+        for path, state in found.items():
+            before = known.get(state.aeron_dir, path)
+            if before != path and before not in found and path not in self._before:
+                self._before[path] = self._before.pop(before)
+                # It has mapped the files of the former target.
+                self._observers.pop(before, None)
 
     def _observed(self, path: str, state: DriverState) -> ObservedDriver:
         before = self._before.get(path)

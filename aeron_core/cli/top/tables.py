@@ -6,9 +6,11 @@ Not here: what limits a stream and how fast it is (`aeron_core.observation`), an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from aeron_core.cli.outcome import printable
+from aeron_core.cli.text_table import share_text
 from aeron_core.cli.top.sources import DriverStatus, Moment, ObservedDriver
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.frozen import frozen
@@ -115,6 +117,12 @@ def size_cell(length: int | None, *, is_alert: bool = False) -> ViewCell:
     )
 
 
+def _lost_cell(lost: int | None, position: int | None) -> ViewCell:
+    cell = size_cell(lost, is_alert=True)
+    share = share_text(lost or 0, position)
+    return replace(cell, text=f"{cell.text}, {share}") if share else cell
+
+
 def position_cell(position: int | None) -> ViewCell:
     """Return a position in bytes, with all its digits."""
     return ViewCell(UNKNOWN if position is None else f"{position:,}", position, is_number=True)
@@ -154,7 +162,7 @@ def _stream_row(
         size_cell(_behind(log, limit)),
         limit_cell(limit),
         ViewCell(UNKNOWN if events is None else f"{events:.0f}/s", events, is_number=True),
-        size_cell(lost, is_alert=True),
+        _lost_cell(lost, log.position),
         *map(position_cell, positions),
         position_cell(None if slowest is None else slowest.position),
         ViewCell(str(stream.session_id), stream.session_id, is_number=True),
@@ -230,11 +238,15 @@ def _count_cell(count: int | None, *, is_alert: bool = False) -> ViewCell:
 
 
 def error_rows(moment: Moment) -> list[ViewRow]:
-    """Return a row for each distinct error of each driver, and for each part that could not be read."""
+    """Return a row for each distinct error of each driver, and for each part that could not be read.
+
+    That a driver is gone is no error: the table of drivers shows it.
+    """
     found = []
     for driver in moment.drivers:
         name = str(driver.state.aeron_dir)
-        problems = [driver.state.problem, *(driver.snapshot.problems if driver.snapshot else ())]
+        problem = "" if driver.status is DriverStatus.GONE else driver.state.problem
+        problems = [problem, *(driver.snapshot.problems if driver.snapshot else ())]
         for text in filter(None, problems):
             cells = (
                 ViewCell(date_of(moment.time_ns // _NS_PER_MS)[:19], moment.time_ns // _NS_PER_MS),

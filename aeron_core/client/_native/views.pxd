@@ -1,5 +1,6 @@
 cimport cython
 from cpython.buffer cimport Py_buffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
@@ -46,3 +47,5 @@ cdef class ViewFactory:
         fields.shape[0] = length
         (<PyMemoryViewObject *>self._last).hash = -1
         return self._last
+
+cpdef list copies(AtomicBuffer data, AtomicBuffer boundaries, int64_t count)

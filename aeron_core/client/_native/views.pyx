@@ -1,4 +1,4 @@
-"""Memoryviews of fragments, at the cost of a few stores instead of an allocation.
+"""Memoryviews of fragments, at the cost of a few stores instead of an allocation, and copies of many messages.
 
 A view without other references is moved to the next fragment; a view that the program kept stays unchanged. Every
 view keeps its memory mapped, so that it never dangles, even after its log was closed; its content changes once the
@@ -19,3 +19,20 @@ cdef class ViewFactory:
     def __call__(self, int64_t offset, int64_t length):
         """Return a view of `length` bytes from `offset` on, for uncompiled callers; IndexError if outside."""
         return self.view(offset, length)
+
+
+cpdef list copies(AtomicBuffer data, AtomicBuffer boundaries, int64_t count):
+    """Return `count` messages as bytes objects; message i is in `data` from entry i of `boundaries` up to entry i + 1.
+
+    `boundaries`: int64. Raises IndexError if a message lies outside `data`, or if entries are missing.
+    """
+    cdef list messages = [None] * max(count, 0)
+    cdef int64_t begin = boundaries.get_i64(0)
+    cdef int64_t end, i
+    cdef object message
+    for i in range(count):
+        end = boundaries.get_i64(i * 8 + 8)
+        message = PyBytes_FromStringAndSize(<const char *>data.at(begin, end - begin), end - begin)
+        messages[i] = message
+        begin = end
+    return messages

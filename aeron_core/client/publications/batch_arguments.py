@@ -1,4 +1,4 @@
-"""Validation of the arguments of `offer_batch` before the GIL is released."""
+"""Validation of the arguments of `offer_batch`, before the GIL is released, and of `offer_many`."""
 
 from __future__ import annotations
 
@@ -54,3 +54,22 @@ def length_of(data: Buffer | list[Buffer] | tuple[Buffer, ...]) -> int:
     """Return the length of a message in bytes, of all parts of a list or tuple; raise TypeError if one is no buffer."""
     parts = data if isinstance(data, (list, tuple)) else (data,)
     return sum(memoryview(part).nbytes for part in parts)
+
+
+def messages_of(
+    messages: Sequence[Buffer | list[Buffer] | tuple[Buffer, ...]], first: int
+) -> tuple[Buffer, ...]:
+    """Return a list or tuple of messages as a tuple, which no other thread changes; check that `first` lies within it.
+
+    Raises TypeError for another type, because each item of a single buffer would be taken for a message, and ValueError
+    unless `first` is from 0 to the number of messages.
+    """
+    if not isinstance(messages, (list, tuple)):
+        raise TypeError(
+            f"messages of type {type(messages).__name__}: must be a list or a tuple of messages, each a buffer such as "
+            "bytes"
+        )
+    found = tuple(messages)
+    if not 0 <= first <= len(found):
+        raise ValueError(f"first={first}: must be from 0 to {len(found)}, the number of messages")
+    return found

@@ -17,7 +17,13 @@ from aeron_core._native.integers import ReusedInt
 from aeron_core.client._native import arguments
 from aeron_core.client._native.payload import Payload
 from aeron_core.client.channel_peers import addressed
-from aeron_core.client.publications.batch_arguments import boundaries_of, count_of, length_of, parts_of
+from aeron_core.client.publications.batch_arguments import (
+    boundaries_of,
+    count_of,
+    length_of,
+    messages_of,
+    parts_of,
+)
 from aeron_core.client.publications.claim import Claim
 from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.publications.publication_state import PublicationState
@@ -140,6 +146,25 @@ class PublicationBase(PublicationState):
                 return refused(wanted)
         return self._result(self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value))
 
+    def offer_many(
+        self,
+        messages: Sequence[Buffer | list[Buffer] | tuple[Buffer, ...]],
+        *,
+        first: int = 0,
+        reserved_value: int = 0,
+        peer: int | None = None,
+    ) -> int:
+        """Append many messages, from index `first` on; return how many were appended, or the negative reason for none.
+
+        Each message is what `offer` accepts; bytes objects are fastest. If fewer are appended than requested, a later
+        call continues with `first` increased by the result. `reserved_value`, one for all messages, and `peer` are as
+        for `offer`. Raises the errors of `offer` for the first message, ValueError unless `first` is from 0 to the
+        number of messages, and TypeError unless `messages` is a list or a tuple.
+        """
+        if self.is_closed:
+            return OfferResult.CLOSED
+        return self._result(self._offer_many(messages_of(messages, first), first, reserved_value, peer))
+
     def try_claim(self, length: int, *, peer: int | None = None) -> Claim:
         """Claim space for a message of `length` bytes, at most `max_payload_length`, to write it in place.
 
@@ -235,6 +260,40 @@ class PublicationBase(PublicationState):
             begin = boundaries.get_i64(first * 8)
             return self._check_result(result, boundaries.get_i64(first * 8 + 8) - begin)
         return result
+
+    def _offer_many(
+        self, messages: Sequence[Buffer], first: int, reserved_value: int, peer: int | None
+    ) -> int:
+        """Append the messages of a tuple from index `first` on; return how many, or the negative reason for none."""
+        value = arguments.field_of(reserved_value, "reserved_value")
+        count = len(messages)
+        appended = 0
+        result = 0
+        retry = True
+        while first + appended < count:
+            message = messages[first + appended]
+            try:
+                result = (
+                    self._appender.offer_bytes(message, value)
+                    if peer is None and type(message) is bytes
+                    else 0
+                )
+                if result == 0:
+                    result = self.offer(message, reserved_value=reserved_value, peer=peer)
+            except (BufferError, TypeError, ValueError):
+                if appended == 0:
+                    raise
+                # The call that begins with this message raises.
+                break
+            if result >= 0:
+                appended += 1
+                retry = True
+            elif result != wire.RESULT_ADMIN_ACTION or not retry:
+                break
+            else:
+                # This thread has rotated the log, or another one does: retry once, as `ConcurrentAppender.offer_batch`.
+                retry = False
+        return appended if appended > 0 else result
 
     def _take_claim(self) -> BufferClaim:
         claim = self._spare_claim

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core.client._native cimport arguments
+from aeron_core.client._native cimport arguments, views
 from aeron_core.client.subscriptions.image cimport Image
 from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 

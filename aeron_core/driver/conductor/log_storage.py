@@ -57,6 +57,7 @@ class LogStorage:
 
     def __init__(self, settings: DriverFields, counters: SystemCounters, errors: ErrorSink) -> None:
         self._settings = settings
+        self._access = settings.file_access
         self._counters = counters
         self._errors = errors
         self._ended: deque[Path] = deque()
@@ -91,12 +92,14 @@ class LogStorage:
         return self._settings.storage is Storage.POSIX
 
     def _create_file(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
-        return create_mapped_file(path, params.log_length, sparse=params.sparse, populate=not params.sparse)
+        return create_mapped_file(
+            path, params.log_length, sparse=params.sparse, populate=not params.sparse, access=self._access
+        )
 
     def _create_shared_memory(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
         try:
             # Created exclusively: an existing object belongs to another log, which must not be overwritten.
-            memory = posix_ipc.SharedMemory(f"/{path.name}", posix_ipc.O_CREX)
+            memory = posix_ipc.SharedMemory(f"/{path.name}", posix_ipc.O_CREX, mode=0o600)
         except posix_ipc.ExistentialError as error:
             raise StorageError(
                 errno.EEXIST, f"cannot create {path}: it exists already; delete it if no driver uses it"
@@ -109,6 +112,7 @@ class LogStorage:
                 f"cannot create {path}: {error}; free descriptors or memory, or set storage=file",
             ) from error
         try:
+            self._access.apply(memory.fd)
             return map_new_file(
                 memory.fd, path, params.log_length, sparse=params.sparse, populate=not params.sparse
             )

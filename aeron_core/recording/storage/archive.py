@@ -28,7 +28,8 @@ from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
 
 if TYPE_CHECKING:
-    from aeron_core.recording.storage.foreign.contents import ForeignContents
+    from aeron_core.file_access import FileAccess
+    from aeron_core.recording.storage.read_only import ReadOnlyContents
 
 
 class _ArchiveFile(BaseModel):
@@ -46,8 +47,8 @@ class Archive:
     `archive.json`. Constructor and methods also raise the errors of `FileStore`.
     """
 
-    def __init__(self, store: FileStore, foreign: ForeignContents | None = None) -> None:
-        """`foreign`: what `store` contains, if it belongs to Aeron Archive."""
+    def __init__(self, store: FileStore, foreign: ReadOnlyContents | None = None) -> None:
+        """`foreign`: the recordings in `store`, if it belongs to Aeron Archive."""
         self.store = store
         self._recordings: dict[int, Recording] = {}
         self._foreign = foreign
@@ -70,14 +71,16 @@ class Archive:
         return cls(store)
 
     @classmethod
-    def create(cls, where: str | Path, archive_uuid: str | None = None) -> Archive:
+    def create(
+        cls, where: str | Path, archive_uuid: str | None = None, access: FileAccess | None = None
+    ) -> Archive:
         """Return the archive at a path or URI; create it if it does not exist.
 
-        `archive_uuid`: that of a new archive, None for a random one. Raises ConfigurationError for a folder
-        that contains other files and for an unsupported URI, RecordingError if a local disk fails, OSError if a remote
-        store fails, CorruptRecordingError if an existing `archive.json` is damaged.
+        `archive_uuid`: that of a new archive, None for a random one. `access`: see `LocalStore`. Raises
+        ConfigurationError for a folder that contains other files and for an unsupported URI, RecordingError if a local
+        disk fails, OSError if a remote store fails, CorruptRecordingError if an existing `archive.json` is damaged.
         """
-        store = open_store(where)
+        store = open_store(where, access)
         if store.size(names.ARCHIVE) < 0:
             _check_is_free(store)
             with lock(store):
@@ -125,6 +128,11 @@ class Archive:
         """Raise ConfigurationError for an archive of Aeron Archive, which can only be read."""
         if self._foreign is not None:
             self._foreign.store.refuse()
+
+    def close(self) -> None:
+        """Close the session with a running Aeron Archive, if it is one; the archive can still be used."""
+        if self._foreign is not None:
+            self._foreign.close()
 
     def next_recording_id(self) -> int:
         """Return an id that was never returned before, from 0 up, and store the next one in `archive.json`.

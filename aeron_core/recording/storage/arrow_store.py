@@ -13,6 +13,8 @@ from aeron_core.recording.storage.file_store import FileStore, LocalStore, missi
 if TYPE_CHECKING:
     from pyarrow import fs
 
+    from aeron_core.file_access import FileAccess
+
 #: Age from which a file's modification time identifies its version. Some object stores have timestamps in
 #: seconds; the margin, an invented number, covers the difference between their clock and ours.
 _SETTLED_NS: Final = 60_000_000_000
@@ -123,17 +125,17 @@ class ArrowStore(FileStore):
         return info if info.type == fs.FileType.File else None
 
 
-def open_store(where: str | Path) -> FileStore:
-    """Return the store at a path or URI.
+def open_store(where: str | Path, access: FileAccess | None = None) -> FileStore:
+    """Return the store at a path or URI; `access`: see `LocalStore`.
 
     Raises ConfigurationError for a path without a folder, the home folder of an unknown user, and a URI that pyarrow
     does not support, or that needs pyarrow if it is not installed.
     """
     text = str(where)
     if "://" not in text:
-        return LocalStore(local_folder(text))
+        return LocalStore(local_folder(text), access)
     if text.lower().startswith("file://"):
-        return LocalStore(_folder(text, _path_of(text)))
+        return LocalStore(_folder(text, _path_of(text)), access)
     return ArrowStore(text)
 
 

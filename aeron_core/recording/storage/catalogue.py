@@ -51,7 +51,7 @@ def keep_reserve(store: FileStore) -> None:
     if not isinstance(store, LocalStore) or store.size(names.RESERVE) >= _RESERVE_LENGTH:
         return
     try:
-        with (store.folder / names.RESERVE).open("wb") as file:
+        with open(store.folder / names.RESERVE, "wb", opener=store.access.open) as file:
             os.posix_fallocate(file.fileno(), 0, _RESERVE_LENGTH)
     except OSError:
         store.delete(names.RESERVE)
@@ -135,14 +135,11 @@ def _lock_file(store: LocalStore, name: str) -> Iterator[FileIO]:
     """Yield the file of a lock, which is created if missing; its lock ends when the context exits."""
     path = store.folder / name
     try:
-        make_folder(store.folder)
-        file = open(path, "r+b", buffering=0, opener=_open_or_create)  # noqa: SIM115 - closed below
+        make_folder(store.folder, store.access)
+        # The opener creates the file if it is missing.
+        file = open(path, "r+b", buffering=0, opener=store.access.open)  # noqa: SIM115 - closed below
     except OSError as error:
         raise write_failure("write", path, error) from error
     with file:
         close_in_children(file)
         yield file
-
-
-def _open_or_create(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CREAT, 0o666)

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from aeron_core.errors import DESCRIPTOR_REMEDIES, RecordingError, RecordingNotFoundError
+from aeron_core.file_access import PRIVATE, FileAccess
+from aeron_core.recording.storage import names
 
 _NOT_FOUND: Final = (FileNotFoundError, NotADirectoryError)
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -84,9 +86,22 @@ class FileStore(ABC):
 class LocalStore(FileStore):
     """Store of the files below a local folder; raises the errors of `FileStore`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, access: FileAccess | None = None) -> None:
+        """`access`: mode and group of new files; None: those of `archive.json`, private ones if it is missing.
+
+        In a folder inside, such as that of a recording, new files have the mode and group of that folder.
+        """
         self.folder = folder
         self.uri = str(folder)
+        self._access = access
+
+    @property
+    def access(self) -> FileAccess:
+        """Mode and group of new files and folders of the store."""
+        if self._access is None:
+            with suppress(OSError):
+                return FileAccess.like(self.folder / names.ARCHIVE)
+        return self._access or PRIVATE
 
     def names(self, folder: str = "") -> list[str]:
         """Return the sorted names in a folder; an empty list if it does not exist."""
@@ -153,8 +168,8 @@ class LocalStore(FileStore):
         path = self.folder / name
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            make_folder(path.parent)
-            with _new_file(draft) as file:
+            make_folder(path.parent, self.access)
+            with self._new_file(draft) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -183,10 +198,10 @@ class LocalStore(FileStore):
         Raises OSError if that fails, RecordingError if only the flush of a folder fails.
         """
         target = self.folder / name
-        make_folder(target.parent)
+        make_folder(target.parent, self.access)
         draft = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            with path.open("rb") as source, _new_file(draft) as copy:
+            with path.open("rb") as source, self._new_file(draft) as copy:
                 shutil.copyfileobj(source, copy)
                 copy.flush()
                 # The uploader may delete the original afterwards: the copy must survive a crash of the machine.
@@ -201,6 +216,13 @@ class LocalStore(FileStore):
     def local_path(self, name: str) -> Path | None:
         """Return the path of a file, whether it exists or not."""
         return self.folder / name
+
+    def _new_file(self, path: Path) -> BinaryIO:
+        """Create a file, replacing one of this name, and open it for writing; raises OSError if that fails."""
+        path.unlink(missing_ok=True)
+        access = self.access if path.parent == self.folder else FileAccess.like(path.parent)
+        # Exclusive: the open fails if another user of the folder has meanwhile put a link there.
+        return open(path, "xb", opener=access.open)
 
     def _status(self, name: str) -> os.stat_result | None:
         try:
@@ -243,8 +265,8 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
     )
 
 
-def make_folder(folder: Path) -> None:
-    """Create a local folder and its missing parents, and flush them to disk.
+def make_folder(folder: Path, access: FileAccess) -> None:
+    """Create a local folder and its missing parents, with mode and group of `access`, and flush them to disk.
 
     Raises OSError if a folder cannot be created, RecordingError if the flush fails.
     """
@@ -252,8 +274,8 @@ def make_folder(folder: Path) -> None:
         return
     if folder.exists():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
+    make_folder(folder.parent, access)
+    access.make_folders(folder)
     sync_folder(folder.parent)
 
 
@@ -268,13 +290,6 @@ def sync_folder(folder: Path) -> None:
     finally:
         if fd >= 0:
             os.close(fd)
-
-
-def _new_file(path: Path) -> BinaryIO:
-    """Create a file, replacing one of this name, and open it for writing; raises OSError if that fails."""
-    path.unlink(missing_ok=True)
-    # Exclusive: the open fails if another user of the folder has meanwhile put a link there.
-    return path.open("xb")
 
 
 def _read_fully(fd: int, offset: int, length: int) -> bytes:

@@ -23,6 +23,10 @@ cdef class FrameScanner:
 
     @cython.locals(scanned=int64_t, frame_length=int64_t, available=int64_t, flags=uint8_t, frame_type=uint16_t)
     cpdef int64_t scan(self, AtomicBuffer data, int64_t begin, int64_t length, int64_t position) except -1 nogil
+    @cython.locals(count=int64_t, at=int64_t)
+    cpdef int64_t restamp(
+        self, AtomicBuffer data, int64_t begin, int64_t length, int32_t session_id, int32_t stream_id
+    ) except -1 nogil
     cdef int32_t fault_of(
         self, AtomicBuffer data, int64_t frame, int64_t position, int64_t available
     ) except -1 nogil

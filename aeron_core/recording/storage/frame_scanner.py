@@ -79,6 +79,21 @@ class FrameScanner:
                 self.border_length = scanned
         return scanned
 
+    def restamp(self, data: AtomicBuffer, begin: int, length: int, session_id: int, stream_id: int) -> int:
+        """Set session and stream id of the frames in `length` bytes at offset `begin`, which a scan found valid.
+
+        Return the number of frames. Raises IndexError for a range beyond the buffer.
+        """
+        data.check(begin, length)
+        count = 0
+        at = begin
+        while at < begin + length:
+            data.put_i32(at + wire.DATA_SESSION_ID_OFFSET, session_id)
+            data.put_i32(at + wire.DATA_STREAM_ID_OFFSET, stream_id)
+            at += max(positions.align_frame(data.get_i32(at)), wire.DATA_HEADER_LENGTH)
+            count += 1
+        return count
+
     def fault_text(self) -> str:
         """Return a description of `fault`, at which the last scan stopped; call only if there is one."""
         return _TEXTS[self.fault].format(

@@ -14,6 +14,7 @@ from typing import Final
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import create_mapped_file, open_mapped_file
 from aeron_core.errors import CorruptRecordingError, StorageError
+from aeron_core.file_access import FileAccess
 
 LENGTH: Final = 4096
 _MAGIC: Final = 0x4B52_414D  # "MARK"
@@ -61,7 +62,7 @@ class RecordingMark:
         unfinished = path.with_name(f"{path.name}.new")
         with suppress(OSError):  # the next line then raises an error with the file and a remedy
             unfinished.unlink(missing_ok=True)
-        buffer = create_mapped_file(unfinished, LENGTH, sparse=False)
+        buffer = create_mapped_file(unfinished, LENGTH, sparse=False, access=FileAccess.like(path.parent))
         buffer.put_i32(_VERSION_OFFSET, _VERSION)
         buffer.put_i32(_PID_OFFSET, pid)
         buffer.put_i32(_IS_FLUSHED_OFFSET, int(is_flushed))

@@ -7,7 +7,7 @@ Invariant: frames before the position of a recording are not changed; whole segm
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
 
 from aeron_core._native import wire
 from aeron_core.errors import CorruptRecordingError, DataLossError, RecordingError, RecordingNotFoundError
@@ -33,6 +33,37 @@ DAMAGED: Final = (
 )
 
 
+class RecordingRange(Protocol):
+    """Reader of a range of a recording."""
+
+    def message_begin(self, near: int | None = None) -> int:
+        """Return the position at which the first message begins that ends in the range.
+
+        `near`: the end of a frame before the range, at which the search may begin.
+        """
+
+    def read_into(self, position: int, target: memoryview) -> int:
+        """Do the same as `Recording.read_into`; positions grow from call to call."""
+
+    def close(self) -> None:
+        """End reading; closing twice does nothing."""
+
+
+class FileRange:
+    """Range of a recording in files, which begins at the end of a message."""
+
+    def __init__(self, recording: Recording, begin: int) -> None:
+        self.read_into = recording.read_into
+        self._begin = begin
+
+    def message_begin(self, near: int | None = None) -> int:
+        """Return the beginning of the range."""
+        return self._begin
+
+    def close(self) -> None:
+        """Do nothing: files are opened for each read."""
+
+
 class Recording:
     """A recorded stream from `start_position` to `position`; one thread uses it at a time."""
 
@@ -42,6 +73,8 @@ class Recording:
     has_one_session = True
     #: Whether there are files with times and checksums.
     has_index = True
+    #: Whether `position` is always the end of a message.
+    ends_with_message = True
     #: Name of the file with the descriptor, for messages.
     described_in = names.DESCRIPTOR
 
@@ -164,6 +197,10 @@ class Recording:
                 raise self._too_short(name, position + len(data), position + length)
             yield position, data
             position += length
+
+    def open_range(self, begin: int, end: int) -> RecordingRange:
+        """Return a reader of the bytes from `begin` up to `end`, for one thread; close it."""
+        return FileRange(self, begin)
 
     def read_into(self, position: int, target: memoryview) -> int:
         """Fill `target` from `position` on, at most to the end of the segment, and return the number of bytes.

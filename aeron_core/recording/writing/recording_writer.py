@@ -17,6 +17,7 @@ from pathlib import Path
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError, RecordingError
+from aeron_core.file_access import FileAccess
 from aeron_core.recording._native import sums
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.catalogue import update_descriptor, write_descriptor
@@ -60,7 +61,7 @@ class RecordingWriter:
         self._folder = store.folder / str(descriptor.recording_id)
         # If a recording that continues was purged since it was found, its folder must not come back without the rest.
         if is_new or not is_shown:
-            _make_folder(self._folder)
+            _make_folder(self._folder, store.access)
         self._durability = durability
         self._on_segment_finished = on_segment_finished
         self._border_position = resumption.border_position
@@ -243,8 +244,8 @@ class RecordingWriter:
         )
 
 
-def _make_folder(folder: Path) -> None:
+def _make_folder(folder: Path, access: FileAccess) -> None:
     try:
-        make_folder(folder)
+        make_folder(folder, access)
     except OSError as error:
         raise write_failure("create", folder, error) from error

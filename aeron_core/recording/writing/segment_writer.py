@@ -10,13 +10,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from aeron_core.errors import RecordingError
+from aeron_core.file_access import FileAccess
 from aeron_core.recording.storage.file_store import sync_folder, write_failure
 from aeron_core.recording.storage.index import ENTRY, entry_bytes
-
-_MODE: Final = 0o644
 
 
 class SegmentWriter:
@@ -109,6 +107,6 @@ class SegmentWriter:
     def _open(self, path: Path) -> int:
         try:
             # O_NOFOLLOW: the file may be truncated, and must not be one that another user of the folder linked to.
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
+            return FileAccess.like(path.parent).open(path, os.O_RDWR | os.O_NOFOLLOW)
         except OSError as error:
             raise write_failure("open", path, error) from error

@@ -8,13 +8,14 @@ raises ConfigurationError.
 from aeron_core.settings.variables.lists import PortRange, Ports, Texts
 from aeron_core.settings.variables.numbers import Duration, Integer, Rate, Size
 from aeron_core.settings.variables.profiles import Profiles, SecurityProfile
-from aeron_core.settings.variables.texts import Choice, FilePath, Switch, Text
+from aeron_core.settings.variables.texts import Choice, FilePath, FolderMode, Switch, Text
 from aeron_core.settings.variables.variable import Variable
 
 __all__ = [
     "Choice",
     "Duration",
     "FilePath",
+    "FolderMode",
     "Integer",
     "PortRange",
     "Ports",

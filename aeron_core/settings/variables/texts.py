@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
@@ -81,6 +82,30 @@ class FilePath(Variable):
         if isinstance(value, (str, Path)) and str(value):
             return Path(value)
         raise self.refuse(value)
+
+
+@frozen()
+class FolderMode(Variable):
+    """Permission bits of folders, in octal; the owner has all, other classes of users have all, read access or none."""
+
+    @property
+    def allowed(self) -> str:
+        return "must be an octal mode with 7 for the owner, and 7, 5 or 0 for the group and for others, such as 0750"
+
+    def parse(self, text: str) -> object:
+        if text.isascii() and text.isdigit() and len(text) in (3, 4):
+            with suppress(ValueError):  # has a digit 8 or 9
+                return int(text, 8)
+        raise self.refuse(text)
+
+    def convert(self, value: object) -> object:
+        mode = self.parse(value) if isinstance(value, str) else value
+        if type(mode) is int and mode >> 6 == 0o7 and {mode >> 3 & 0o7, mode & 0o7} <= {0, 5, 7}:
+            return mode
+        raise self.refuse(value)
+
+    def format(self, value: object) -> str:
+        return f"{value:04o}"
 
 
 @frozen()

@@ -27,7 +27,7 @@ from aeron_security.identity_files import (
     write_identity,
     write_peers,
 )
-from aeron_security.key_files import fingerprint_of, read_secret, write_secret
+from aeron_security.key_files import check_ids, fingerprint_of, read_secret, write_secret
 from aeron_security.options import check_machine
 
 keys_app = typer.Typer(help="Keys of secured channels.", no_args_is_help=True)
@@ -134,16 +134,14 @@ def check(files: SettingsFiles = None, define: Defines = None, json: Json = Fals
     settings = load_driver_fields(files=files or [], defines=define or []).settings
     rows = []
     for profile in settings.security_profiles:
-        files_of = _FILES_OF.get(profile.protector)
-        if files_of is None:
+        rows_of = _ROWS_OF.get(profile.protector)
+        if rows_of is None:
             rows.append((profile.name, "", "", f"not checked: the protector is {profile.protector}"))
             continue
         try:
-            found = files_of(profile.name, dict(profile.options))
+            rows += [(profile.name, *row) for row in rows_of(profile.name, dict(profile.options))]
         except ConfigurationError as error:
             rows.append((profile.name, "", "", str(error)))
-            continue
-        rows += [(profile.name, *_row_of(file)) for file in found]
     header = ("profile", "file", "fingerprint", "problem")
     if json:
         print_json([dict(zip(header, row, strict=True)) for row in rows])
@@ -153,27 +151,35 @@ def check(files: SettingsFiles = None, define: Defines = None, json: Json = Fals
         raise ended(EXIT_FAILURE)
 
 
-def _secret_files(name: str, texts: dict[str, str]) -> list[tuple[str, bool]]:
-    """Return the files of a profile, and whether each is a list of peers."""
+def _secret_rows(name: str, texts: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Return a row for each file of a profile: the file, what is shown of it, and the problem."""
     options = GroupSecretOptions.parse(name, texts)
     check_machine(name, options.common)
-    return [(file, False) for file in options.secret_files]
+    rows, secrets = [], {}
+    for file in options.secret_files:
+        try:
+            secrets[file] = read_secret(file)
+            rows.append((file, fingerprint_of(secrets[file]), ""))
+        except ConfigurationError as error:
+            rows.append((file, "", str(error)))
+    try:
+        check_ids(list(secrets), list(secrets.values()))
+    except ConfigurationError as error:
+        rows.append(("", "", str(error)))
+    return rows
 
 
-def _identity_files(name: str, texts: dict[str, str]) -> list[tuple[str, bool]]:
+def _identity_rows(name: str, texts: dict[str, str]) -> list[tuple[str, str, str]]:
     options = IdentityOptions.parse(name, texts)
     check_machine(name, options.common)
     check_package(name)
-    return [(options.identity, False), (options.allow, True)]
+    rows = []
+    for file, is_list in ((options.identity, False), (options.allow, True)):
+        try:
+            rows.append((file, f"{len(read_peers(file))} peers" if is_list else _shown(file)[1], ""))
+        except ConfigurationError as error:
+            rows.append((file, "", str(error)))
+    return rows
 
 
-_FILES_OF = {group_secret.NAME: _secret_files, identities.NAME: _identity_files}
-
-
-def _row_of(described: tuple[str, bool]) -> tuple[str, str, str]:
-    """Return a key file or list, what is shown of it, and the problem."""
-    file, is_list = described
-    try:
-        return (file, f"{len(read_peers(file))} peers" if is_list else _shown(file)[1], "")
-    except ConfigurationError as error:
-        return (file, "", str(error))
+_ROWS_OF = {group_secret.NAME: _secret_rows, identities.NAME: _identity_rows}

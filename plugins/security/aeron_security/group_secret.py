@@ -13,7 +13,7 @@ from aeron_core.frozen import frozen
 from aeron_core.spi.endpoints import Fault
 from aeron_core.spi.protection import DatagramProtector, ProtectorParams
 from aeron_security._native import sealing
-from aeron_security.key_files import read_secret
+from aeron_security.key_files import check_ids, read_secret
 from aeron_security.options import COMMON_OPTIONS, CommonOptions, check_machine, check_names
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ class GroupSecretProtector(DatagramProtector):
     def __init__(self, params: ProtectorParams) -> None:
         options = GroupSecretOptions.parse(params.profile, params.options)
         check_machine(params.profile, options.common)
+        found = [read_secret(path) for path in options.secret_files]
+        check_ids(options.secret_files, found)
         self._session = sealing.SealingSession(
-            [read_secret(path) for path in options.secret_files],
+            found,
             options.common.cipher,
             params.role,
             params.role.peer,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
@@ -64,8 +64,10 @@ class _OpenHandshake:
     began_ns: int
     #: Message 1, or the whole second.
     message: bytes
-    #: Of an initiator: the last cookie. Of a responder: message 1.
-    detail: bytes
+    #: Of a responder: message 1.
+    first: bytes = b""
+    #: Of an initiator: the last cookie at each of its sockets, by number. A cookie is right from one address only.
+    cookies: dict[int, bytes] = field(default_factory=dict)
 
 
 class Handshakes:
@@ -100,8 +102,11 @@ class Handshakes:
         for key in [key for key, each in self._pending.items() if now_ns - each.began_ns > MAX_AGE_NS]:
             del self._pending[key]
 
-    def on_datagram(self, data: bytes, source_host: str, now_ns: int) -> bytes | None:
-        """Return the answer to a datagram, if there is one. Raises HandshakeRefusedError."""
+    def on_datagram(self, data: bytes, source_host: str, now_ns: int, number: int = 0) -> bytes | None:
+        """Return the answer to a datagram, if there is one. Raises HandshakeRefusedError.
+
+        `number` is that of the socket, among several, that has received it and will send the answer.
+        """
         # Messages of a handshake that this socket has not begun cost nothing.
         key = (data[5] in (COOKIE, SECOND), data[8:24])
         pending = self._pending.get(key)
@@ -114,13 +119,13 @@ class Handshakes:
             self._check_limit(source_host, now_ns)
         try:
             if data[5] == COOKIE:
-                return self._on_cookie(data, pending, source_host, now_ns)
+                return self._on_cookie(data, pending, (source_host, number), now_ns)
             if data[5] == FIRST:
                 return self._on_first(data, pending, source_host, now_ns)
             if pending is None:
                 return None
             if data[5] == SECOND:
-                return self._on_second(data, pending)
+                return self._on_second(data, pending, number)
             self._on_third(data, pending)
         except HandshakeRefusedError:
             raise
@@ -134,7 +139,7 @@ class Handshakes:
         """Return whether no agreement is needed for a datagram."""
         if pending is None or pending.own_salt != data[24:40]:
             return False
-        return data[5] in (COOKIE, THIRD) or (data[5] == FIRST and pending.detail == data[72:])
+        return data[5] in (COOKIE, THIRD) or (data[5] == FIRST and pending.first == data[72:])
 
     def _check_limit(self, source_host: str, now_ns: int) -> None:
         if now_ns // _S != self._second:
@@ -176,9 +181,12 @@ class Handshakes:
         self._host.admit(peer, grant[:32], int.from_bytes(grant[32:], "little"))
         self.completed += 1
 
-    def _on_cookie(self, data: bytes, pending: _OpenHandshake | None, source_host: str, now_ns: int) -> bytes:
+    def _on_cookie(
+        self, data: bytes, pending: _OpenHandshake | None, where: tuple[str, int], now_ns: int
+    ) -> bytes:
         salt, own_salt = data[8:24], data[24:40]
         token, cookie, hint = data[40:56], data[56:72], data[72:80]
+        source_host, number = where
         if pending is None or pending.own_salt != own_salt:
             self._spend(source_host)
             peer = self._peer_of(token, hint)
@@ -186,9 +194,9 @@ class Handshakes:
             message = state.write_first(
                 noise.new_ephemeral(self._host.fresh), self._host.private_key, peer.public_key
             )
-            pending = _OpenHandshake(state, peer, own_salt, now_ns, message, cookie)
+            pending = _OpenHandshake(state, peer, own_salt, now_ns, message)
             self._keep((True, salt), pending)
-        pending.detail = cookie
+        pending.cookies[number] = cookie
         # The same message as before if a first or a second was lost, so that its keys are not computed again.
         return self._header(FIRST, own_salt, salt) + cookie + token + pending.message
 
@@ -221,8 +229,11 @@ class Handshakes:
         self._keep((False, salt), _OpenHandshake(state, found[0], own_salt, now_ns, second, message))
         return self._header(SECOND, own_salt, salt) + token + second
 
-    def _on_second(self, data: bytes, pending: _OpenHandshake) -> bytes | None:
+    def _on_second(self, data: bytes, pending: _OpenHandshake, number: int) -> bytes | None:
         salt = data[8:24]
+        if number not in pending.cookies:
+            # Of a group that several sockets have joined: the third must be sent by one that has a cookie.
+            return None
         # A forged second must not spoil the state for the right one.
         state = copy.copy(pending.noise)
         theirs = state.read_second(data[56:])
@@ -232,7 +243,7 @@ class Handshakes:
         if grant is None:
             return None
         freshness = self._host.fresh()
-        head = self._header(THIRD, pending.own_salt, salt) + pending.detail + freshness
+        head = self._header(THIRD, pending.own_salt, salt) + pending.cookies[number] + freshness
         return head + state.third(freshness).encrypt(_THIRD_NONCE, grant, state.h + head)
 
     def _on_third(self, data: bytes, pending: _OpenHandshake) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -88,6 +89,20 @@ def _parsed(path: str | Path, data: bytes) -> bytes:
 def fingerprint_of(secret: bytes) -> str:
     """Return 16 hexadecimal digits by which two secrets are compared; they reveal nothing else."""
     return hmac.digest(secret, b"aeron-core fingerprint", "sha256")[:8].hex()
+
+
+def check_ids(paths: Sequence[str], secrets: Sequence[bytes]) -> None:
+    """Raise ConfigurationError if two different secrets have the same id, by which a receiver chooses one of them."""
+    seen: dict[int, int] = {}
+    for index, secret in enumerate(secrets):
+        # Source: docs/wire/secure-udp.md, the first byte of HKDF-Expand(PRK, "id", 1).
+        prk = hmac.digest(b"aeron-core secure udp 1", secret, "sha256")
+        first = seen.setdefault(hmac.digest(prk, b"id\x01", "sha256")[0], index)
+        if secrets[first] != secret:
+            raise ConfigurationError(
+                f"key files {paths[first]!r} and {paths[index]!r} have the same id: replace the newer one before "
+                f"it is used: one of 256 secrets has the id of another"
+            )
 
 
 def write_secret(path: Path, prefix: str = "") -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.errors import AeronError
 from aeron_core.recording import Archive, Recording
 
@@ -88,7 +89,7 @@ class Lags:
             # A missing archive is looked up again: a live source may create its archive after the first call.
             for uri in self._uris:
                 try:
-                    archive = Archive.open(uri)
+                    archive = open_archive(uri)
                 except AeronError:
                     continue
                 self._archives[archive.uuid] = archive

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
+from aeron_core.archive.reading.address import ArchiveAddress, is_address
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.storage.arrow_store import local_folder
 
@@ -29,10 +30,13 @@ def _absolute(location: str) -> str:
     # Resolved in the process that plans the query: executors may have other working directories.
     if location.startswith(_FILE_SCHEME):
         return unquote(urlsplit(location).path)
+    if is_address(location):
+        ArchiveAddress.parse(location)
+        return location
     return location if not location or "://" in location else str(local_folder(location))
 
 
-#: A folder, converted to an absolute path, or a URI.
+#: A folder, converted to an absolute path, a URI, or the address of a running Aeron Archive.
 Location = Annotated[str, AfterValidator(_absolute)]
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from aeron_core.archive.reading.address import is_address
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
 from pyspark_aeron.option_parsing import Location, Options
@@ -108,7 +109,9 @@ class SourceOptions(Options):
     """Options of the readers."""
 
     archive: Location = Field(
-        "", description="Folder or URI of the archive; can be given as argument of `load` instead."
+        "",
+        description="Folder or URI of the archive, or the address of a running Aeron Archive, `aeron:archive?…`; can "
+        "be given as argument of `load` instead.",
     )
     recordings: Ids | None = Field(
         None,
@@ -199,6 +202,11 @@ class SourceOptions(Options):
             raise ConfigurationError(
                 f"option live: without {' and '.join(missing)}: both channel and streamId must be given with it, such "
                 "as aeron:udp?endpoint=localhost:20121 and 1001"
+            )
+        if self.live and is_address(self.archive):
+            raise ConfigurationError(
+                "option live: must not be given with the address of a running archive, which records its streams "
+                "itself: remove live"
             )
         if self.channel is not None and self.channel_pattern is not None:
             other = "" if self.live else ", or channel to read all channels that match the pattern"

@@ -8,8 +8,9 @@ import sys
 import pytest
 import trustme
 
-from aeron_core.cli.dashboard.access import MAX_TOKEN_LENGTH, access_of
+from aeron_core.cli.dashboard.access import access_of
 from aeron_core.errors import ConfigurationError, StorageError
+from aeron_core.metrics.access import MAX_TOKEN_LENGTH
 
 TOKEN = "0123456789abcdef"
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import trustme
 from observed import records_of, snapshot
+from pages import CONTRASTS, part, rows
 
 pytest.importorskip("playwright")
 pytest.importorskip("nicegui")
@@ -40,48 +41,6 @@ ROWS = 7
 THEMES = ["light", "dark"]
 #: Everything that a key can be meant for.
 CONTROLS = "button, input, a[href], [tabindex='0']"
-CONTRASTS = """() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = (color) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = color;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data].map((each) => each / 255);
-  };
-  const luminance = (color) => {
-    const [r, g, b] = color.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const background = (element) => {
-    for (let each = element; each; each = each.parentElement) {
-      const color = rgba(getComputedStyle(each).backgroundColor);
-      if (color[3] === 1) return color;
-    }
-    return [1, 1, 1, 1];
-  };
-  const ratio = (front, back) => {
-    const [high, low] = [luminance(front), luminance(back)].sort((a, b) => b - a);
-    return (high + 0.05) / (low + 0.05);
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.querySelector(".nicegui-content"), NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !element.getClientRects().length) continue;
-    const style = getComputedStyle(element);
-    const color = element.closest("svg") ? style.fill : style.color;
-    found.push(["text", walker.currentNode.data.trim().slice(0, 40), ratio(rgba(color), background(element))]);
-  }
-  for (const element of document.querySelectorAll(".ac-series, .ac-flow, .ac-line path"))
-    found.push(["line", element.className.baseVal, ratio(rgba(getComputedStyle(element).stroke), background(element))]);
-  for (const element of document.querySelectorAll("input")) {
-    const style = getComputedStyle(element);
-    found.push(["line", "border of an input", ratio(rgba(style.borderColor), background(element.parentElement))]);
-    const { color } = getComputedStyle(element, "::placeholder");
-    found.push(["text", "placeholder", ratio(rgba(color), background(element))]);
-  }
-  return found;
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -121,24 +80,6 @@ def certificate(tmp_path):
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(path)
     authority.cert_pem.write_to_path(path.with_name("ca.pem"))
     return path
-
-
-def part(page, name):
-    """Return a part of the page."""
-    return page.locator(f'[data-test="{name}"]')
-
-
-def rows(page, name):
-    """Return the rows of a table, as texts by column."""
-    return page.evaluate(
-        """(name) => {
-          const table = document.querySelector(`[data-test="${name}"] table`);
-          const names = [...table.querySelectorAll("th button")].map((each) => each.firstChild.data);
-          return [...table.querySelectorAll("tbody tr")].map((row) =>
-            Object.fromEntries([...row.cells].map((cell, index) => [names[index], cell.innerText.trim()])));
-        }""",
-        name,
-    )
 
 
 def row_of(page, stream_id, kind):

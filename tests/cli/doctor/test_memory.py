@@ -104,6 +104,21 @@ def test_a_container_wants_memory_for_log_buffers(patient, text, outcome):
     assert patient.health(check_container_memory, "memory of the container") == outcome
 
 
+@pytest.mark.parametrize(
+    ("length", "outcome"),
+    [
+        (9223372036854771712, ("ok", "no limit (/docker)")),
+        (256 * MIB, ("advice", "256 MiB (/sys/fs/cgroup/memory/docker/memory.limit_in_bytes)")),
+    ],
+)
+def test_a_limit_of_memory_is_read_from_version_1_of_control_groups(patient, length, outcome):
+    patient.write("/proc/self/mounts", "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n")
+    patient.write("/proc/self/cgroup", "9:memory:/docker\n")
+    patient.write("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", f"{length}\n")
+
+    assert patient.health(check_container_memory, "memory of the container") == outcome
+
+
 def test_limits_without_their_files_are_unknown(patient):
     for check in (check_limits, check_container_memory):
         assert {finding.health.value for finding in patient.findings(check).values()} == {"unknown"}

@@ -69,10 +69,51 @@ def test_a_container_without_a_limit_is_good(patient, text):
 def test_a_group_outside_of_the_namespace_is_read_from_its_root(patient):
     with_group(patient, "/../../pod", pod__cpu_max="400000 100000")
 
-    assert cgroup_limit(patient.machine, "cpu", "cpu.max").value == (400_000, 100_000)
+    assert cgroup_limit(patient.machine, "cpu").value == (400_000, 100_000)
 
 
-def test_limits_of_version_1_are_unknown(patient):
+def with_old_group(patient, path, **files):
+    patient.write(
+        "/proc/self/mounts", "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n" + MOUNTS
+    )
+    patient.write("/proc/self/cgroup", f"4:cpu,cpuacct:{path}\n0::/\n")
+    for name, text in files.items():
+        patient.write(f"/sys/fs/cgroup/cpu,cpuacct/{name.replace('__', '/cpu.')}", f"{text}\n")
+
+
+def test_limits_of_version_1_are_found_in_the_hierarchy_of_their_controller(patient):
+    # The other controllers of this machine are in version 2, as on hosts with both.
+    patient.write("/sys/fs/cgroup/cpu.max", "10000 100000")
+    with_old_group(
+        patient,
+        "/docker/app",
+        docker__cfs_quota_us=250_000,
+        docker__cfs_period_us=100_000,
+        **{"docker/app__cfs_quota_us": -1, "docker/app__cfs_period_us": 100_000},
+    )
+
+    found = patient.health(check_processors, CONTAINER)
+
+    assert found == ("advice", "2.5 processors (/sys/fs/cgroup/cpu,cpuacct/docker/cpu.cfs_quota_us)")
+
+
+def test_a_container_that_sees_its_group_of_version_1_as_the_root_finds_its_limit(patient):
+    with_old_group(patient, "/docker/a1b2")
+    patient.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "800000\n")
+    patient.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n")
+
+    assert patient.health(check_processors, CONTAINER)[0] == "ok"
+    assert cgroup_limit(patient.machine, "cpu").value == (800_000, 100_000)
+
+
+@pytest.mark.parametrize(("quota", "period"), [(-1, 100_000), ("damaged", 100_000), (100, 0), (100, "")])
+def test_a_group_of_version_1_without_a_quota_has_no_limit(patient, quota, period):
+    with_old_group(patient, "/docker", docker__cfs_quota_us=quota, docker__cfs_period_us=period)
+
+    assert patient.health(check_processors, CONTAINER) == ("ok", "no limit (/docker)")
+
+
+def test_limits_of_a_hierarchy_that_is_not_mounted_are_unknown(patient):
     patient.write("/proc/self/mounts", MOUNTS)
     patient.write("/proc/self/cgroup", "3:cpu,cpuacct:/docker\n0::/\n")
 

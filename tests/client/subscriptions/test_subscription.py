@@ -143,6 +143,35 @@ def test_messages_of_a_batch_are_read_by_index(stream):
         _ = stream.subscription.poll_batch()[0]
 
 
+def test_many_messages_are_whole_and_those_of_all_images(images, stream):
+    subscription, logs = images(2)
+    fill(logs[0], 0, b"a", b"")
+    fill(logs[1], 1, b"ccc")
+    long = bytes(range(256)) * 16
+    stream.publication.offer(long)
+
+    assert subscription.poll_many() == [b"a", b"", b"ccc"]
+    assert subscription.poll_many() == []
+    assert stream.subscription.poll_many() == [long]
+
+
+def test_many_messages_are_at_most_the_requested_number(images):
+    subscription, logs = images(1)
+    fill(logs[0], 0, b"a", b"b", b"c")
+
+    assert [subscription.poll_many(2), subscription.poll_many(2)] == [[b"a", b"b"], [b"c"]]
+
+
+def test_a_kept_message_is_not_changed_by_the_next_poll(images):
+    subscription, logs = images(1)
+    fill(logs[0], 0, b"a", b"b")
+
+    first = subscription.poll_many(1)
+    second = subscription.poll_many(1)
+
+    assert (first, second) == ([b"a"], [b"b"])
+
+
 def test_a_batch_becomes_an_arrow_record_batch(stream):
     pytest.importorskip("pyarrow")
     stream.publication.offer(b"a", reserved_value=1)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from laboratory.pressure import Bound
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -32,3 +35,11 @@ def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(compile(with_own_addresses(path.read_text(encoding="utf-8")), path, "exec"), module.__dict__)
     return module
+
+
+@contextmanager
+def in_half_a_minute() -> Iterator[None]:
+    """Assert that an example takes less than 30 s, as its README promises, with defaults and on an idle machine."""
+    bound = Bound(30)
+    yield
+    assert not bound.is_over(), bound

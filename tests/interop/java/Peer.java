@@ -153,6 +153,12 @@ public final class Peer
                 Long.parseLong(args[2]));
             case "archive-change" -> Archives.change(
                 object(args[0], Archives.Client.class), args[1], Long.parseLong(args[2]), Long.parseLong(args[3]));
+            case "archive-requester" -> keep(ArchiveRequests.connect(args));
+            case "archive-request" -> ArchiveRequests.request(
+                object(args[0], ArchiveRequests.Requester.class), args[1], Arrays.copyOfRange(args, 2, args.length));
+            case "archive-replay" -> keep(ArchiveRequests.replay(
+                object(args[0], ArchiveRequests.Requester.class), Arrays.copyOfRange(args, 1, args.length)));
+            case "archive-tool" -> ArchiveRequests.tool(args[0], args[1]);
             case "tool" -> runTool(args[0], args[1]);
             case "terminate" -> terminate(args[0], args[1]);
             case "close" -> close(Long.parseLong(args[0]));

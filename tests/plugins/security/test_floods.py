@@ -91,6 +91,10 @@ print(sent / (time.monotonic() - began_s))
 """
 
 
+#: Bytes a second of a stream that leaves processors idle, so that a flood of equal size does not compete for them.
+MODERATE = 20e6
+
+
 class Rate:
     """Publishes and polls for a time; `run` returns the bytes that arrived in a second."""
 
@@ -104,10 +108,12 @@ class Rate:
     def _take(self, buffer, _):
         self._arrived += len(buffer)
 
-    def run(self, duration_s):
-        message, began_s, self._arrived = bytes(1024), time.monotonic(), 0
-        while time.monotonic() - began_s < duration_s:
-            self._publication.offer(message)
+    def run(self, duration_s, rate=float("inf")):
+        """Offer at most `rate` bytes a second."""
+        message, began_s, sent, self._arrived = bytes(1024), time.monotonic(), 0, 0
+        while (passed_s := time.monotonic() - began_s) < duration_s:
+            if sent < rate * passed_s and self._publication.offer(message) > 0:
+                sent += len(message)
             self._subscription.poll(self._take, 10)
         return self._arrived / duration_s
 
@@ -116,7 +122,8 @@ class Rate:
     "AERON_CORE_FLOOD" not in os.environ, reason="takes all processors: for `AERON_CORE_FLOOD=1`"
 )
 @pytest.mark.parametrize("mode", ["group", "identities"])
-def test_a_stream_keeps_its_rate_under_a_flood_of_equal_size(profiles, identities, mode):
+@pytest.mark.parametrize("wanted", [MODERATE, float("inf")], ids=["moderate", "as fast as it can"])
+def test_a_stream_keeps_its_rate_under_a_flood_of_equal_size(profiles, identities, mode, wanted):
     if mode == "identities":
         profiles = identities.profiles("one", "one")
     settings = {
@@ -130,7 +137,9 @@ def test_a_stream_keeps_its_rate_under_a_flood_of_equal_size(profiles, identitie
     ):
         rate = Rate(aeron)
         rate.run(1)
-        alone = rate.run(5)
+        # What waits in the log arrives now.
+        rate.run(1, 0)
+        alone = rate.run(5, wanted)
         host, _, port = rate.endpoint.rpartition(":")
         waste = [(forged(random.Random(number)) + bytes(1000)).hex() for number in range(64)]
         attacker = subprocess.Popen(
@@ -141,10 +150,14 @@ def test_a_stream_keeps_its_rate_under_a_flood_of_equal_size(profiles, identitie
             attacker.stdin.write("\n".join(waste) + "\n\n")
             attacker.stdin.flush()
             assert attacker.stdout.readline() == "ready\n"
-            flooded = rate.run(5)
+            flooded = rate.run(5, wanted)
         finally:
             sent, _ = attacker.communicate()
         print(
             f"alone {alone / 1e6:.1f} MB/s, flooded {flooded / 1e6:.1f} MB/s, flood {float(sent) / 1e6:.1f} MB/s"
         )
+        if wanted > MODERATE and (os.cpu_count() or 1) < 6:
+            pytest.skip(
+                "sender, receiver, application and attacker share the processors: the figures are informative"
+            )
         assert flooded >= 0.8 * alone

@@ -6,6 +6,7 @@ import pytest
 from aeron_security import group_secret
 from aeron_security.group_secret import GroupSecretOptions, GroupSecretProtector
 from aeron_security.options import CIPHERS, CommonOptions
+from secure_udp import expand, prk_of
 
 from aeron_core._native.clock import Clock
 from aeron_core.errors import ConfigurationError
@@ -92,3 +93,31 @@ def test_a_processor_without_random_numbers_is_refused_unless_allowed(key_file, 
     with pytest.raises(ConfigurationError, match="has no instruction for random numbers"):
         GroupSecretProtector(params(secret_file=key_file()))
     GroupSecretProtector(params(secret_file=key_file(), allow_weak_freshness="true"))
+
+
+def with_the_id_of(secret):
+    """Return another secret with the same id, by which a receiver chooses the secret of a datagram."""
+    return next(
+        other
+        for other in (bytes([*number.to_bytes(2, "little"), *bytes(30)]) for number in range(1, 65536))
+        if sealing_id(other) == sealing_id(secret)
+    )
+
+
+def sealing_id(secret):
+    return expand(prk_of(secret), b"id", 1)
+
+
+def test_secrets_with_the_same_id_are_refused_because_one_would_never_be_tried(key_file):
+    files = [key_file(), key_file(with_the_id_of(bytes(range(32))), "second.key")]
+
+    with pytest.raises(
+        ConfigurationError, match=r"orders.key.* and .*second.key.* have the same id: replace the newer one"
+    ):
+        GroupSecretProtector(params(secret_file=files[0], accepted_secret_files=files[1]))
+
+
+def test_one_secret_may_be_named_twice(key_file):
+    files = [key_file(), key_file(name="copy.key")]
+
+    GroupSecretProtector(params(secret_file=files[0], accepted_secret_files=files[1]))

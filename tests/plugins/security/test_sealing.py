@@ -387,6 +387,25 @@ def test_the_salt_before_a_rotation_is_received_for_late_datagrams():
     assert side.receive(peer.seal(b"next"), late, late) == [b"next", b"late"]
 
 
+def test_datagrams_of_a_salt_that_was_forgotten_are_not_received_again_as_those_of_its_predecessors_next():
+    side, peer = admitted()
+    # A host on the path holds datagrams back, with which it keeps the salt before the rotation from being forgotten.
+    held = [peer.seal(b"held") for _ in range(3)]
+    peer.rotate()
+    recorded = [peer.seal(b"recorded") for _ in range(3)]
+    assert side.receive(*recorded) == [b"recorded"] * 3
+    for datagram in held:
+        side.clock.advance(25_000 * MS)
+        assert side.receive(datagram) == [b"held"]
+    side.admit(Peer(SECRET, 1, SUBSCRIPTION))
+
+    assert side.receive(*recorded) == []
+
+    (challenge, _) = side.wire.sent.pop()
+    side.receive(peer.answer(challenge))
+    assert side.receive(peer.seal(b"back")) == [b"back"]
+
+
 def test_secrets_that_are_accepted_beside_the_first_open_but_do_not_seal():
     side, peer = Side(secrets=(SECRET, OTHER)), Peer(OTHER, 1, SUBSCRIPTION)
 

@@ -74,3 +74,16 @@ def test_a_scan_outside_of_the_buffer_raises():
 
     with pytest.raises(IndexError):
         scanner.scan(AtomicBuffer(bytes(64)), 32, 64, 0)
+
+
+def test_frames_get_the_ids_of_another_stream():
+    data = AtomicBuffer(bytearray(frames_at(64, [b"a", b"bb" * 40, b""])))
+    scanner = FrameScanner(SESSION_ID, STREAM_ID, INITIAL_TERM_ID, TERM_LENGTH)
+    assert scanner.scan(data, 0, data.capacity, 64) == data.capacity
+
+    assert scanner.restamp(data, 0, data.capacity, -5, 900) == 3
+
+    stamped = FrameScanner(-5, 900, INITIAL_TERM_ID, TERM_LENGTH)
+    assert stamped.scan(data, 0, data.capacity, 64) == data.capacity
+    with pytest.raises(IndexError):
+        scanner.restamp(data, 0, data.capacity + 32, 1, 2)

@@ -60,6 +60,7 @@ class CatalogEntry:
     mtu_length: int
     session_id: int
     stream_id: int
+    stripped_channel: str  # without parameters that do not identify the stream
     channel: str  # as it was given to the Archive
     source_identity: str
     data: bytes = field(repr=False, compare=False)  # of the whole entry
@@ -80,7 +81,7 @@ class CatalogReader:
             raise CorruptRecordingError(
                 f"{self._where}: {len(header)} bytes: must be at least {_HEADER.size}; restore a copy of the file"
             )
-        version, _, _, alignment = _HEADER.unpack(header)
+        version, _, self.next_recording_id, alignment = _HEADER.unpack(header)
         if version >> 16 != MAJOR_VERSION:
             raise CorruptRecordingError(
                 f"{self._where}: version {version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}: must be "
@@ -90,8 +91,8 @@ class CatalogReader:
             raise CorruptRecordingError(
                 f"{self._where}: alignment={alignment}: must be a power of two; restore a copy of the file"
             )
-        self._alignment = alignment or _OLD_ALIGNMENT
-        self._first_offset = _HEADER.size if alignment else _OLD_ALIGNMENT
+        self.alignment = alignment or _OLD_ALIGNMENT
+        self.first_offset = _HEADER.size if alignment else _OLD_ALIGNMENT
         self._found: dict[int, CatalogEntry] = {}  # by offset, as they were at the last call of `entries`
 
     def entries(self) -> tuple[list[CatalogEntry | CorruptRecordingError], str]:
@@ -116,7 +117,7 @@ class CatalogReader:
 
     def _raw_entries(self) -> Iterator[tuple[int, bytes | str]]:
         """Yield the offset and the bytes of each entry, at last a text if the rest of the file cannot be read."""
-        offset, size, count = self._first_offset, self._store.size(CATALOG), 0
+        offset, size, count = self.first_offset, self._store.size(CATALOG), 0
         data, begin = b"", offset
         least, most = _DESCRIPTOR.size + 3 * _TEXT_LENGTH.size, _LONGEST_ENTRY - _ENTRY_HEADER.size
         while offset + _ENTRY_HEADER.size <= size:
@@ -125,7 +126,7 @@ class CatalogReader:
             length = self._length_at(data, offset - begin)
             if length == 0:
                 return
-            whole = -(-(length + _ENTRY_HEADER.size) // self._alignment) * self._alignment
+            whole = -(-(length + _ENTRY_HEADER.size) // self.alignment) * self.alignment
             most = min(most, size - offset - _ENTRY_HEADER.size)
             if not least <= length <= most or whole > min(_LONGEST_ENTRY, size - offset):
                 yield (
@@ -205,6 +206,7 @@ class CatalogReader:
             mtu_length=mtu_length,
             session_id=session_id,
             stream_id=stream_id,
+            stripped_channel=texts[0],
             channel=texts[1],
             source_identity=texts[2],
             data=data,

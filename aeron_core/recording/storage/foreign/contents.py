@@ -62,6 +62,9 @@ class ForeignContents:
         faults = [entry for entry in entries if isinstance(entry, CorruptRecordingError)]
         return [*faults, CorruptRecordingError(text)] if text else faults
 
+    def close(self) -> None:
+        """Do nothing: files are opened for each read."""
+
     def _valid_entries(self) -> Iterator[CatalogEntry]:
         return (
             entry

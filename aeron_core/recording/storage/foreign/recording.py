@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 from pydantic import ValidationError
 
 from aeron_core._native import wire
@@ -23,23 +22,18 @@ from aeron_core.recording.storage.foreign.catalog import CATALOG, CatalogEntry, 
 from aeron_core.recording.storage.foreign.recorded_positions import RecordedPositions
 from aeron_core.recording.storage.foreign.tail import TAIL_LENGTH, last_border
 from aeron_core.recording.storage.frame_scanner import FrameScanner
-from aeron_core.recording.storage.index import ENTRY, IndexEntries
-from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.storage.unindexed import UnindexedRecording
 
 _NS_PER_MS: Final = 1_000_000
 #: Bytes of one read of a scan. An invented number: longer than the longest frame, and short for frequent polls.
 _SCAN_LENGTH: Final = 256 * 1024
 #: Unit in which the kernel writes a part of a file. Source: Catalog.PAGE_SIZE.
 _PAGE: Final = 4096
-_NO_ENTRIES: Final[IndexEntries] = np.empty(0, ENTRY)
 
 
-class ForeignRecording(Recording):
+class ForeignRecording(UnindexedRecording):
     """A stream that Aeron Archive has recorded, or is recording; one thread uses it at a time."""
 
-    is_preallocated = True
-    has_one_session = False
-    has_index = False
     described_in = CATALOG
 
     def __init__(
@@ -115,6 +109,16 @@ class ForeignRecording(Recording):
             end = written.frames_end if is_whole else written.last
         return self._border_before_end(descriptor, max(end, descriptor.start_position))
 
+    def interrupted_end(self) -> int:
+        """Return where a recording without a stop position ends after its Archive died, at least its start.
+
+        Before the last frame if that may have been written in part: a whole page of it is zeros.
+        """
+        descriptor = self.descriptor
+        written = self._written(descriptor)
+        end = written.last if self._has_empty_page(written) else written.frames_end
+        return max(end, descriptor.start_position)
+
     @property
     def _readable_position(self) -> int:
         """The position up to which a range may be read: it includes the last frame and an incomplete message.
@@ -178,31 +182,6 @@ class ForeignRecording(Recording):
             for base in super().segments()
             if first <= base < most and (base - first) % descriptor.segment_length == 0
         ]
-
-    def index_entries(self, base_position: int) -> IndexEntries:
-        """Return no entries."""
-        return _NO_ENTRIES
-
-    def all_index_entries(self, base_position: int) -> IndexEntries:
-        """Return no entries."""
-        return _NO_ENTRIES
-
-    def covering_entries(self, position: int) -> tuple[int, IndexEntries]:
-        """Return the beginning of the segment of `position`, and no entries."""
-        return self.first_position(self.segment_base(position)), _NO_ENTRIES
-
-    def required_cover(self, base: int) -> int:
-        """Return the beginning of the segment: no part of it has a checksum in an index."""
-        return self.first_position(base)
-
-    def position_at(self, time_ns: int) -> int:
-        """Return the end of the recording if it was stopped before `time_ns`, since the epoch; otherwise its start."""
-        stop_time_ns = self.descriptor.stop_time_ns
-        return self.position if stop_time_ns is not None and stop_time_ns < time_ns else self.start_position
-
-    def time_behind(self, position: int) -> int:
-        """Return the time of the recording's start, in nanoseconds since the epoch."""
-        return self.descriptor.start_time_ns
 
     def _border_before_end(self, descriptor: RecordingDescriptor, end: int) -> int:
         """Return the last end of a message up to `end`; `end` if a frame before it is damaged or missing."""

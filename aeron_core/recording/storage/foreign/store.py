@@ -13,7 +13,8 @@ from typing import Final, NoReturn
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.storage import names
-from aeron_core.recording.storage.file_store import FileStore, LocalStore
+from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.storage.read_only import ReadOnlyStore
 
 #: Time without a change after which a list of the folder is kept until the next change. Invented numbers: longer than
 #: the resolution of times in file systems, the second one if they have only seconds.
@@ -22,11 +23,8 @@ _SETTLED_WITH_SECONDS_S: Final = 2.5
 _NS_PER_S: Final = 1_000_000_000
 
 
-class ForeignStore(FileStore):
-    """The files of an Aeron Archive in a local folder; any thread may use it.
-
-    Methods that would change a file raise ConfigurationError.
-    """
+class ForeignStore(ReadOnlyStore):
+    """The files of an Aeron Archive in a local folder; any thread may use it."""
 
     def __init__(self, files: LocalStore) -> None:
         self.uri = files.uri
@@ -65,22 +63,6 @@ class ForeignStore(FileStore):
     def local_path(self, name: str) -> Path | None:
         """Return the path of a file, whether it exists or not."""
         return self._files.local_path(_flat(name))
-
-    def write(self, name: str, data: bytes) -> None:
-        """Raise ConfigurationError."""
-        self.refuse()
-
-    def delete(self, name: str) -> None:
-        """Raise ConfigurationError."""
-        self.refuse()
-
-    def delete_folder(self, folder: str) -> None:
-        """Raise ConfigurationError."""
-        self.refuse()
-
-    def upload(self, path: Path, name: str) -> None:
-        """Raise ConfigurationError."""
-        self.refuse()
 
     def refuse(self) -> NoReturn:
         """Raise ConfigurationError: nothing is changed."""

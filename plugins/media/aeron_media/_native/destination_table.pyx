@@ -9,7 +9,10 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy
 
 from aeron_core._native.address cimport SocketAddress, sockaddr_storage
-from aeron_core._native.datagrams cimport SendBatch
+from aeron_core._native.datagrams cimport SendBatch, ac_batch_t
+
+cdef extern from "datagrams.h" nogil:
+    void ac_set_repeated(ac_batch_t *batch, int is_repeated)
 
 cdef enum:
     INITIAL_CAPACITY = 8
@@ -150,6 +153,7 @@ cdef class FanOut:
 
     Call `begin`, then `note` after each send, with the entries that it accepted, then `end`. `note` restores a length
     that the send reduced; `end` reduces it to what was accepted. Destinations that accepted less recover by NAKs.
+    Between the first `note` and `end` the batch is marked as repeated, so that it is sealed once.
     """
 
     cdef int32_t begin(self, SendBatch batch) noexcept nogil:
@@ -157,6 +161,7 @@ cdef class FanOut:
         self._count = batch.count
         self._most_entries = 0
         self._most_bytes = 0
+        ac_set_repeated(batch._batch, False)
         for i in range(batch.count):
             self._lengths[i] = batch._batch.lengths[i]
         return 0
@@ -168,12 +173,14 @@ cdef class FanOut:
             self._most_entries = taken
         if taken > 0:
             batch._batch.lengths[taken - 1] = self._lengths[taken - 1]
+        ac_set_repeated(batch._batch, True)
         return 0
 
     cdef int32_t end(self, SendBatch batch) noexcept nogil:
         # The last entry may have been sent in part: its length is the total minus the lengths of the entries before it.
         cdef int64_t left = self._most_bytes
         cdef int32_t i
+        ac_set_repeated(batch._batch, False)
         for i in range(self._most_entries - 1):
             left -= batch._batch.lengths[i]
         if self._most_entries > 0:

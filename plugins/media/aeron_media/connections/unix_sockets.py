@@ -23,6 +23,8 @@ _REMEDIES: Final = {
     errno.ENOENT: "create its folder",
     errno.EACCES: "permit the driver to write to its folder",
 }
+#: Permissions of a path until others are set.
+_OWN: Final = 0o600
 
 
 class _PathSocket(socket.socket):
@@ -99,6 +101,8 @@ def _bind(sock: _PathSocket, address: SocketAddress, permissions: int | None) ->
     # Not atomic: a listener that replaces the dead socket between these two calls loses its path.
     if _is_dead(path):
         os.unlink(path)
+    # Linux creates the file with the mode of the unbound socket, less the umask: other users have no access to it.
+    os.fchmod(sock.fileno(), _OWN)
     sock.bind(path)
     sock.keep_path(path, permissions)
 
@@ -107,7 +111,7 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
     """Return a non-blocking Unix socket that listens at `address`; raises OSError if that fails.
 
     Replaces a socket file without a listener, and no other file. `permissions` are the mode bits of the path, such as
-    0o600; with None the umask of the process decides. An abstract address has no permissions.
+    0o660; with None only this user can connect. An abstract address has no permissions.
     """
     try:
         return _open_listener(address, permissions)

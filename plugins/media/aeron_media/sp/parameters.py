@@ -123,7 +123,8 @@ class PairParameters(ConnectionParameters):
         description="Path or abstract name of a Unix socket, %XX for any byte; or path of a WebSocket, / by default.",
     )
     permissions: Permissions | None = Field(
-        None, description="Permissions of the path of a Unix socket, octal."
+        None,
+        description="Permissions of the path of a Unix socket, octal; without it only the driver's user can connect.",
     )
     protocol: Protocol = Field(
         Protocol.PAIR1, description="The protocol, which must be the same at both ends."

@@ -43,6 +43,7 @@ typedef struct
     ac_secret_t next_secret;
     uint32_t owner; /* number of the identity that granted it */
     uint8_t parent[AC_SALT_LENGTH]; /* the salt before this one; zeros if it was challenged */
+    int has_next; /* the next salt was admitted once: if it is forgotten, it must be challenged */
     ac_keys_t keys;
     uint64_t top; /* greatest number */
     uint64_t window[AC_WINDOW_WORDS];
@@ -55,7 +56,7 @@ typedef struct
     int64_t again_ns;
 } ac_asked_t;
 
-typedef struct
+typedef struct ac_opener
 {
     ac_secret_t secrets[AC_MAX_SECRETS];
     int secret_count;
@@ -70,7 +71,11 @@ typedef struct
     int cookies_left;
     int has_identity; /* peers are admitted by handshakes, not by challenges */
     uint8_t public_key[32];
-    ac_exchange_t *exchange; /* with the conductor; NULL without an identity */
+    ac_exchange_t *exchange; /* with the conductor, of all sockets of the endpoint; NULL without an identity */
+    /* Sockets that obey the orders of the conductor, a list that begins in the opener of their session. */
+    struct ac_opener *next;
+    int is_joined;
+    int holders; /* the channel, and the list */
     ac_asked_t asked[AC_ASKED];
     int asked_next;
     uint64_t opened;
@@ -120,6 +125,13 @@ AC_COLD static void ac_insert(ac_opener_t *opener, ac_peer_t *peer)
     opener->peer_count++;
 }
 
+AC_COLD static void ac_peer_free(ac_peer_t *peer)
+{
+    ac_keys_free(&peer->keys);
+    explicit_bzero(peer, sizeof(*peer));
+    free(peer);
+}
+
 AC_COLD static void ac_remove(ac_opener_t *opener, const uint8_t *salt)
 {
     uint32_t i = ac_slot_of(salt);
@@ -132,8 +144,7 @@ AC_COLD static void ac_remove(ac_opener_t *opener, const uint8_t *salt)
     {
         return;
     }
-    ac_keys_free(&peer->keys);
-    free(peer);
+    ac_peer_free(peer);
     opener->table[i] = NULL;
     opener->peer_count--;
     /* Linear probing: those behind the gap, up to the next one, are put in again. */
@@ -152,11 +163,51 @@ AC_COLD static void ac_opener_free(ac_opener_t *opener)
     {
         if (NULL != opener->table[i])
         {
-            ac_keys_free(&opener->table[i]->keys);
-            free(opener->table[i]);
-            opener->table[i] = NULL;
+            ac_peer_free(opener->table[i]);
         }
     }
+    explicit_bzero(opener, sizeof(*opener));
+    free(opener);
+}
+
+/* The conductor closes a socket that its agent has released, while the list may still contain it: the last one that drops
+ * an opener frees it. */
+AC_COLD static void ac_opener_drop(ac_opener_t *opener)
+{
+    if (0 == __atomic_sub_fetch(&opener->holders, 1, __ATOMIC_ACQ_REL))
+    {
+        ac_opener_free(opener);
+    }
+}
+
+/* Drop the openers of closed sockets, or all. Called by the agent; or for all, when no agent is left. */
+AC_COLD static void ac_drop_closed(ac_opener_t *session, int is_all)
+{
+    ac_opener_t **link = &session->next;
+    while (NULL != *link)
+    {
+        ac_opener_t *opener = *link;
+        if (is_all || 1 == __atomic_load_n(&opener->holders, __ATOMIC_ACQUIRE))
+        {
+            *link = opener->next;
+            ac_opener_drop(opener);
+        }
+        else
+        {
+            link = &opener->next;
+        }
+    }
+}
+
+/* Let a socket obey the orders of the conductor. Called by the agent before the socket receives: until then it has admitted
+ * no salt, so it has missed nothing. Only the agent changes the list, so it needs no lock. */
+AC_COLD static void ac_join(ac_opener_t *session, ac_opener_t *opener)
+{
+    ac_drop_closed(session, 0);
+    __atomic_add_fetch(&opener->holders, 1, __ATOMIC_RELAXED);
+    opener->is_joined = 1;
+    opener->next = session->next;
+    session->next = opener;
 }
 
 /* Forget salts that have been silent, at most every tenth of the limit; and the one silent for longest if all places are
@@ -286,7 +337,7 @@ AC_COLD static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64
 /* Admit a salt; all numbers up to `top` count as received. Takes over `keys`. Return 1, or 0 if memory runs out. */
 AC_COLD static int ac_admit(
     ac_opener_t *opener, const ac_secret_t *secret, const uint8_t *salt, ac_keys_t *keys, uint64_t top, int64_t now_ns,
-    const ac_peer_t *parent, uint32_t owner)
+    ac_peer_t *parent, uint32_t owner)
 {
     uint8_t before[AC_SALT_LENGTH] = {0};
     uint8_t grandparent[AC_SALT_LENGTH] = {0};
@@ -298,7 +349,10 @@ AC_COLD static int ac_admit(
     ac_peer_t *peer = calloc(1, sizeof(*peer));
     if (NULL == peer || !ac_next(secret, opener->role, salt, &peer->next_secret, peer->next_salt))
     {
-        free(peer);
+        if (NULL != peer)
+        {
+            ac_peer_free(peer);
+        }
         ac_keys_free(keys);
         return 0;
     }
@@ -311,19 +365,26 @@ AC_COLD static int ac_admit(
     memset(peer->window, 0xff, sizeof(peer->window));
     peer->window[(top / 64) % AC_WINDOW_WORDS] = ~0ULL >> (63 - top % 64);
     peer->seen_ns = now_ns;
+    if (NULL != parent)
+    {
+        parent->has_next = 1;
+    }
+    /* An answer or a grant may be later than that of the next salt. */
+    peer->has_next = NULL != ac_find(opener, peer->next_salt);
     ac_remove(opener, grandparent);
     ac_make_space(opener, now_ns);
     ac_insert(opener, peer);
     return 1;
 }
 
-static const ac_peer_t *ac_parent_of(const ac_opener_t *opener, const uint8_t *salt)
+AC_COLD static ac_peer_t *ac_parent_of(const ac_opener_t *opener, const uint8_t *salt)
 {
     for (int i = 0; i < AC_TABLE_LENGTH; i++)
     {
-        if (NULL != opener->table[i] && 0 == memcmp(opener->table[i]->next_salt, salt, AC_SALT_LENGTH))
+        ac_peer_t *peer = opener->table[i];
+        if (NULL != peer && !peer->has_next && 0 == memcmp(peer->next_salt, salt, AC_SALT_LENGTH))
         {
-            return opener->table[i];
+            return peer;
         }
     }
     return NULL;
@@ -344,7 +405,7 @@ AC_COLD static int ac_open_unknown(
         return AC_BUSY;
     }
     opener->unknown_left--;
-    const ac_peer_t *parent = ac_parent_of(opener, salt);
+    ac_peer_t *parent = ac_parent_of(opener, salt);
     if (opener->has_identity)
     {
         if (NULL == parent)
@@ -370,14 +431,14 @@ AC_COLD static int ac_open_unknown(
     {
         if (AC_TOKEN_LENGTH == content_length && ac_is_token(opener, salt, now_ns, "", 0, content))
         {
-            return ac_admit(opener, secret, salt, &keys, number, now_ns, NULL, 0) ? 0 : AC_BUSY;
+            return ac_admit(opener, secret, salt, &keys, number, now_ns, parent, 0) ? 0 : AC_BUSY;
         }
         ac_keys_free(&keys);
         return AC_UNPROVED;
     }
     if (NULL != parent)
     {
-        /* The next salt of an admitted one: nothing can have been recorded of it before. */
+        /* The next salt of an admitted one, for the first time: nothing of it was received before. */
         if (!ac_admit(opener, secret, salt, &keys, 0, now_ns, parent, 0))
         {
             return AC_BUSY;
@@ -436,47 +497,56 @@ AC_COLD static int ac_open_handshake(
     return ac_pass(opener->exchange, datagram, length, name, name_length, socket) ? 0 : AC_BUSY;
 }
 
-/* Do what the conductor has ordered. */
-AC_COLD static void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
+/* Forget all that an identity granted. */
+AC_COLD static void ac_forget(ac_opener_t *opener, uint32_t owner)
+{
+    uint8_t salt[AC_SALT_LENGTH];
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    {
+        /* A removal may move another one to this index. */
+        while (NULL != opener->table[i] && opener->table[i]->owner == owner)
+        {
+            memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
+            ac_remove(opener, salt);
+        }
+    }
+}
+
+/* Do what the conductor has ordered, at all sockets of a session. */
+AC_COLD static void ac_obey(ac_opener_t *session, ac_sealer_t *own, int64_t now_ns)
 {
     ac_order_t *order;
-    while (NULL != (order = ac_next_order(opener->exchange)))
+    ac_drop_closed(session, 0);
+    while (NULL != (order = ac_next_order(session->exchange)))
     {
         uint8_t salt[AC_SALT_LENGTH];
         ac_secret_t secret;
         ac_keys_t keys;
         int is_admission = AC_ADMIT == order->code;
-        if (AC_FORGET == order->code)
+        int is_done = AC_FORGET == order->code ||
+            (ac_owned_secret(
+                 &secret, order->prk, order->key, own->secret.cipher, is_admission ? session->role : own->role, salt) &&
+             /* Out of memory: a peer that was removed must not keep its key, so the order stays. */
+             (is_admission || ac_sealer_change(own, &secret, salt, now_ns, 1)));
+        for (ac_opener_t *opener = session->next; NULL != opener && is_done; opener = opener->next)
         {
-            for (int i = 0; i < AC_TABLE_LENGTH; i++)
+            if (AC_FORGET == order->code)
             {
-                /* A removal may move another one to this index. */
-                while (NULL != opener->table[i] && opener->table[i]->owner == order->owner)
-                {
-                    memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
-                    ac_remove(opener, salt);
-                }
+                ac_forget(opener, order->owner);
             }
-        }
-        else if (!ac_owned_secret(
-            &secret, order->prk, order->key, own->secret.cipher, is_admission ? opener->role : own->role, salt))
-        {
-            return;
-        }
-        else if (is_admission)
-        {
-            if (NULL == ac_find(opener, salt) && ac_keys_init(&keys, &secret, opener->role, salt, 0))
+            else if (is_admission && NULL == ac_find(opener, salt) && ac_keys_init(&keys, &secret, opener->role, salt, 0))
             {
-                ac_admit(opener, &secret, salt, &keys, order->number, now_ns, NULL, order->owner);
+                /* The salt before it, if that is admitted, must not admit it once more. */
+                ac_admit(
+                    opener, &secret, salt, &keys, order->number, now_ns, ac_parent_of(opener, salt), order->owner);
             }
-        }
-        else if (!ac_sealer_change(own, &secret, salt, now_ns, 1))
-        {
-            /* Out of memory: a peer that was removed must not keep its key, so the order stays. */
-            return;
         }
         explicit_bzero(&secret, sizeof(secret));
-        ac_end_order(opener->exchange);
+        if (!is_done)
+        {
+            return;
+        }
+        ac_end_order(session->exchange);
     }
 }
 

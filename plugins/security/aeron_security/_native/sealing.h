@@ -217,24 +217,26 @@ static inline int ac_open(ac_keys_t *keys, uint8_t *datagram, int length)
 /* Random numbers that two copies of one virtual machine do not share, if the processor has an instruction for them. */
 #if defined(__x86_64__)
 #include <cpuid.h>
-static int ac_has_fresh_numbers(void)
-{
-    unsigned int a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && 0 != (c & (1u << 30));
-}
-
 __attribute__((target("rdrnd"))) static int ac_fresh_number(uint64_t *number)
 {
     unsigned long long value;
     for (int i = 0; i < 10; i++)
     {
-        if (__builtin_ia32_rdrand64_step(&value))
+        /* Some processors return only ones, or zeros, as if that were a random number. */
+        if (__builtin_ia32_rdrand64_step(&value) && 0 != value && ~0ULL != value)
         {
             *number = value;
             return 1;
         }
     }
     return 0;
+}
+
+static int ac_has_fresh_numbers(void)
+{
+    unsigned int a, b, c, d;
+    uint64_t number;
+    return __get_cpuid(1, &a, &b, &c, &d) && 0 != (c & (1u << 30)) && ac_fresh_number(&number);
 }
 #else
 static int ac_has_fresh_numbers(void) { return 0; }

@@ -5,7 +5,7 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.clock cimport Clock
-from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
+from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch, ac_batch_t
 
 
 cdef extern from "opener.h" nogil:
@@ -19,6 +19,7 @@ cdef extern from "opener.h" nogil:
         int64_t rotate_interval_ns
         uint64_t sealed
         uint64_t rotations
+        uint64_t version
     ctypedef struct ac_order_t:
         int32_t code
     ctypedef struct ac_passed_t:
@@ -31,6 +32,8 @@ cdef extern from "opener.h" nogil:
         uint64_t taken_count
     ctypedef struct ac_opener_t:
         ac_exchange_t *exchange
+        int is_joined
+        int holders
         bint has_identity
         uint8_t public_key[32]
         ac_secret_t secrets[4]
@@ -64,13 +67,16 @@ cdef struct Staged:
     bint is_cut             # the last one was sent in part
 
 
-# Salts, keys and windows of an endpoint, which its sockets share; used by one agent.
+# Secrets, salt and counts of an endpoint, which its sockets share; used by one agent.
 @cython.final
 cdef class SealingSession:
     cdef ac_sealer_t *sealer
-    cdef ac_opener_t *opener
+    cdef ac_opener_t *opener            # secrets, role and counts: each socket has windows of its own
     cdef AtomicBuffer staging           # sealed datagrams of one send call, or of replies
     cdef SendBatch outgoing
+    cdef Staged staged                  # what `staging` and `outgoing` contain
+    cdef const ac_batch_t *kept         # the plain batch that they contain all of; NULL if there is none
+    cdef uint64_t kept_version          # of the secret and salt that they are sealed with
     cdef readonly Clock clock
     cdef AtomicLong fault               # a reason, set by the agent, cleared by the conductor
     cdef SocketAddress fault_source
@@ -84,6 +90,7 @@ cdef class SealingSession:
 cdef class SealedDatagrams(DatagramChannel):
     cdef DatagramChannel _channel       # the socket
     cdef SealingSession _session
+    cdef ac_opener_t *_opener           # admitted salts and their windows
     cdef bint _has_reply_address
     cdef SocketAddress _reply_address   # where challenges and answers go; otherwise to the source of the datagram
     cdef SocketAddress _source
@@ -95,5 +102,6 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef int32_t _obey(self) noexcept nogil
     cdef int32_t _send_staged(self, int length) except -1 nogil
     cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil
+    cdef int32_t _restore(self, Staged *staged) except -1 nogil
     cdef int32_t _note(self, SendBatch batch, Staged *staged, int32_t index) noexcept nogil
     cdef int32_t _take_error(self) noexcept nogil

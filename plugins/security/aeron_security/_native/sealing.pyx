@@ -47,7 +47,9 @@ cdef extern from "opener.h" nogil:
     int ac_opener_open(
         ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, const void *name,
         size_t name_length, uint32_t socket, ac_reply_t *reply)
-    void ac_opener_free(ac_opener_t *opener)
+    void ac_opener_drop(ac_opener_t *opener)
+    void ac_drop_closed(ac_opener_t *session, int is_all)
+    void ac_join(ac_opener_t *session, ac_opener_t *opener)
     void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
     void ac_put_header(uint8_t *to, const ac_sealer_t *own, int kind, const uint8_t *salt)
     ac_order_t *ac_next_order(ac_exchange_t *exchange)
@@ -58,6 +60,7 @@ cdef extern from "opener.h" nogil:
 
 cdef extern from "datagrams.h" nogil:
     int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
+    int ac_is_repeated(const ac_batch_t *batch)
 
 cdef extern from *:
     """
@@ -114,7 +117,7 @@ def fresh_number():
 
 @cython.final
 cdef class SealingSession:
-    """Salts, keys and windows of one endpoint; its sockets share it, and one agent uses it.
+    """Secrets, salt and counts of one endpoint; its sockets share it, and one agent uses it.
 
     `secrets`: from 1 to 4 secrets of 32 bytes; the first one seals, all are accepted. `cipher`: 1 AES-128-GCM,
     2 AES-256-GCM, 3 ChaCha20-Poly1305. `role` and `peer_role`: 0 publication, 1 subscription, 2 name resolver.
@@ -178,7 +181,7 @@ cdef class SealingSession:
         if self.sealer != NULL:
             ac_sealer_free(self.sealer)
         if self.opener != NULL:
-            ac_opener_free(self.opener)
+            ac_drop_closed(self.opener, True)
             if self.opener.exchange != NULL:
                 explicit_bzero(self.opener.exchange, sizeof(ac_exchange_t))
                 free(self.opener.exchange)
@@ -262,8 +265,31 @@ cdef class SealingSession:
 cdef class SealedDatagrams(DatagramChannel):
     """Channel that seals and opens the datagrams of `channel`; one agent sends and receives.
 
-    `reply_address`: where challenges and answers go, if not to the source of the datagram that causes them.
+    It has its own windows: a sender with several destinations sends the same sealed datagrams to several sockets of one
+    endpoint. `reply_address`: where challenges and answers go, if not to the source of the datagram that causes them.
+    Raises MemoryError if memory runs out, OSError if the operating system has no random numbers.
     """
+
+    def __cinit__(self, DatagramChannel channel, SealingSession session, SocketAddress reply_address=None):
+        self._opener = <ac_opener_t *>calloc(1, sizeof(ac_opener_t))
+        if self._opener == NULL:
+            raise MemoryError("cannot allocate windows of a socket: free memory, or raise the memory limit")
+        self._opener.holders = 1
+        memcpy(self._opener.secrets, session.opener.secrets, sizeof(session.opener.secrets))
+        self._opener.secret_count = session.opener.secret_count
+        self._opener.role = session.opener.role
+        self._opener.has_identity = session.opener.has_identity
+        self._opener.exchange = session.opener.exchange
+        memcpy(self._opener.public_key, session.opener.public_key, 32)
+        # A handshake is of all sockets of the session: one may receive what another one has caused.
+        if session.opener.has_identity:
+            memcpy(self._opener.token_key, session.opener.token_key, 32)
+        elif not ac_random(self._opener.token_key, 32):
+            raise OSError(11, "no random numbers: try again later")
+
+    def __dealloc__(self):
+        if self._opener != NULL:
+            ac_opener_drop(self._opener)
 
     def __init__(self, DatagramChannel channel, SealingSession session, SocketAddress reply_address=None):
         self._channel = channel
@@ -294,8 +320,10 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
         cdef int32_t count = 0, slot, rounds = 0
         cdef int64_t now_ns
-        # Under a flood, what can be opened must not wait for the next duty cycle, before which the agent may idle.
+        if self._opener.exchange != NULL and not self._opener.is_joined:
+            ac_join(self._session.opener, self._opener)
         self._obey()
+        # Under a flood, what can be opened must not wait for the next duty cycle, before which the agent may idle.
         while count == 0 and rounds < _RECEIVE_ROUNDS:
             rounds += 1
             count = self._channel.receive(batch)
@@ -315,11 +343,12 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef int32_t length = batch._batch.lengths[slot]
         cdef int32_t step = max(batch._batch.segment_lengths[slot], 1)
         cdef uint8_t *memory = batch.buffer.at(batch.offset_of(slot), length)
-        cdef ac_opener_t *opener = self._session.opener
+        cdef ac_opener_t *opener = self._opener
+        cdef ac_opener_t *counted = self._session.opener
         cdef int32_t at = 0, kept = 0, part, reason
         cdef ac_reply_t reply
         if length == 0:
-            opener.counts[AC_PLAIN] += 1
+            counted.counts[AC_PLAIN] += 1
         while at < length:
             part = min(step, length - at)
             reply.answers = reply.challenges = reply.hello_length = 0
@@ -335,11 +364,11 @@ cdef class SealedDatagrams(DatagramChannel):
             if reason < 0 or (reason == 0 and memory[at + 5] >= AC_HELLO):
                 pass
             elif reason != 0:
-                opener.counts[reason] += 1
+                counted.counts[reason] += 1
                 batch.copy_source(slot, self._source)
                 self._session.keep_fault(reason, self._source)
             else:
-                opener.opened += 1
+                counted.opened += 1
                 if memory[at + 5] == AC_FRAMES:
                     memmove(memory + kept, memory + at + AC_HEADER_LENGTH, part - AC_OVERHEAD)
                     kept += part - AC_OVERHEAD
@@ -350,6 +379,8 @@ cdef class SealedDatagrams(DatagramChannel):
 
     cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil:
         cdef uint8_t challenge[32]
+        # Replies are put where the sealed datagrams of a batch are.
+        self._session.kept = NULL
         if self._session.opener.has_identity:
             if reply.challenges:
                 ac_put_header(reply.hello, self._session.sealer, AC_HELLO, reply.salt)
@@ -383,27 +414,55 @@ cdef class SealedDatagrams(DatagramChannel):
         return self._take_error()
 
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
-        cdef Staged staged
-        cdef int32_t count = 0, taken, last
-        staged.entry = staged.done = 0
+        cdef Staged *staged = &self._session.staged
+        cdef bint is_again
+        cdef int32_t count = 0, rounds = 0, taken, last
+        # First: a batch that was sealed with a secret that is replaced now must be sealed again.
         self._obey()
-        if not ac_sealer_begin(self._session.sealer, self._session.clock.nano_time()):
-            self.error_code = 12  # ENOMEM
-            return 0
+        # All destinations get the same sealed datagrams, if they were staged together.
+        is_again = (
+            self._session.kept == batch._batch and ac_is_repeated(batch._batch)
+            and self._session.kept_version == self._session.sealer.version
+        )
+        self._session.kept = NULL
+        if is_again:
+            self._restore(staged)
+        else:
+            staged.entry = staged.done = 0
+            if not ac_sealer_begin(self._session.sealer, self._session.clock.nano_time()):
+                self.error_code = 12  # ENOMEM
+                return 0
         # Rounds of as many datagrams as a batch and the memory for sealed ones hold.
-        while staged.entry < batch.count:
-            if not self._stage(batch, &staged):
+        while is_again or staged.entry < batch.count:
+            if not is_again and not self._stage(batch, staged):
                 self.error_code = 12
                 break
             taken = self._channel.send(self._session.outgoing, destination)
             self._take_error()
             for last in range(taken):
-                count = self._note(batch, &staged, last)
-            if taken < staged.count or staged.is_cut:
+                count = self._note(batch, staged, last)
+            if rounds == 0 and staged.entry == batch.count:
+                self._session.kept = batch._batch
+                self._session.kept_version = self._session.sealer.version
+            rounds += 1
+            if taken < staged.count or staged.is_cut or is_again:
                 break
         if count > 0 and staged.last_end < batch._batch.lengths[staged.last_entry]:
             batch._batch.lengths[staged.last_entry] = staged.last_end
         return count
+
+    cdef int32_t _restore(self, Staged *staged) except -1 nogil:
+        """Set the batch of sealed datagrams to all that was staged: the last call may have shortened an entry."""
+        cdef int32_t index, begin = 0
+        self._session.outgoing.clear()
+        staged.is_cut = False
+        for index in range(staged.count):
+            self._session.outgoing.add(
+                self._session.staging, begin, staged.sealed_lengths[index],
+                self._session.outgoing._batch.segment_lengths[index],
+            )
+            begin += staged.sealed_lengths[index]
+        return 0
 
     cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil:
         """Seal the next datagrams of `batch` into the batch that is sent; return whether that succeeded."""

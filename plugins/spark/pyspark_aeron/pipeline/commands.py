@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +11,16 @@ import typer
 
 from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import Json
+from aeron_core.cli.options import Json, MetricsOpen, MetricsTokenFile, print_json
 from aeron_core.cli.outcome import EXIT_USAGE, ended, print_stderr
 from aeron_core.cli.text_table import counted
+from aeron_core.metrics.access import checked_access
 from pyspark_aeron.pipeline.demo import demo
 from pyspark_aeron.session import check_spark
 
 if TYPE_CHECKING:
+    from aeron_core.metrics.access import MetricsAccess
+    from pyspark_aeron.pipeline.definition import Pipeline
     from pyspark_aeron.pipeline.progress import BatchProgress
 
 PipelineFile = Annotated[Path, typer.Argument(metavar="FILE", help="TOML file that describes the pipeline.")]
@@ -38,7 +41,7 @@ pipeline_app.command(cls=CoreCommand)(demo)
 
 
 @pipeline_app.command(cls=CoreCommand)
-def run(
+def run(  # noqa: PLR0913 - the options of the command
     file: PipelineFile,
     progress_log: Annotated[
         Path | None,
@@ -55,19 +58,22 @@ def run(
             help="Serve the lags of queries to Prometheus at this address, path /metrics.",
         ),
     ] = None,
+    metrics_token_file: MetricsTokenFile = None,
+    metrics_open: MetricsOpen = False,
     json: Json = False,
 ) -> None:
     """Run a pipeline until its queries end, or until interrupted; a later run continues from there."""
     from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - imports pydantic
     from pyspark_aeron.pipeline.display import ProgressDisplay  # noqa: PLC0415 - rich is slow to import
 
+    access = checked_access(metrics, metrics_token_file, is_open=metrics_open)
     pipeline = load_pipeline(file)
     if master is not None:
         pipeline = pipeline.model_copy(update={"master": master})
     check_spark()
     from pyspark_aeron.pipeline.running import PipelineRun  # noqa: PLC0415 - needs Spark
 
-    with _served_lags(metrics) as report, Interrupt() as interrupt, ProgressDisplay() as display:
+    with _served_lags(access) as report, Interrupt() as interrupt, ProgressDisplay() as display:
 
         def show(progress: BatchProgress) -> None:
             report(progress)
@@ -83,28 +89,25 @@ def run(
 
 
 @contextmanager
-def _served_lags(metrics: str | None) -> Iterator[Callable[[BatchProgress], object]]:
-    """Serve lags at the address HOST:PORT, if there is one; yield a function that takes them from each batch."""
-    if metrics is None:
+def _served_lags(access: MetricsAccess | None) -> Iterator[Callable[[BatchProgress], object]]:
+    """Serve lags, if `access` says where; yield a function that takes them from each batch."""
+    if access is None:
         yield lambda _: None
         return
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 - lazy: only --metrics needs it
 
-    from aeron_core.metrics.server import (  # noqa: PLC0415 - lazy: only --metrics needs it
-        MetricsServer,
-        metrics_address,
-    )
+    from aeron_core.metrics.server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
     from pyspark_aeron.lag_metrics import LagMetrics  # noqa: PLC0415 - lazy: only --metrics needs it
 
     lags, registry = LagMetrics(), CollectorRegistry()
     registry.register(lags)
-    with MetricsServer(metrics_address(metrics), registry) as server:
+    with MetricsServer(access, registry) as server:
         print_stderr(f"metrics at {server.url}")
         yield lambda progress: lags.report(progress.query, progress.streams)
 
 
 @pipeline_app.command(cls=CoreCommand)
-def check(file: PipelineFile) -> None:
+def check(file: PipelineFile, json: Json = False) -> None:
     """Report all problems of a pipeline: its file, archives, folders and decoders, without starting Spark."""
     from pyspark_aeron.pipeline.checking import check_file  # noqa: PLC0415 - imports pydantic and numpy
     from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - imports pydantic
@@ -112,11 +115,26 @@ def check(file: PipelineFile) -> None:
     problems = check_file(file)
     for problem in problems:
         print_stderr(f"error: {problem}")
-    if problems:
+    pipeline = None if problems else load_pipeline(file)
+    if json:
+        print_json(_check_document(file, pipeline, problems))
+    if pipeline is None:
         raise ended(EXIT_USAGE)
-    pipeline = load_pipeline(file)
+    if json:
+        return
     sources, sinks = ", ".join(pipeline.sources), ", ".join(sink.query for sink in pipeline.sinks)
     print(f"{file}: pipeline {pipeline.name}: sources {sources}; queries {sinks}")
+
+
+def _check_document(file: Path, pipeline: Pipeline | None, problems: Sequence[str]) -> dict[str, object]:
+    """Return the result of a check; name, sources and queries are unknown if there is a problem."""
+    return {
+        "file": str(file),
+        "pipeline": None if pipeline is None else pipeline.name,
+        "sources": [] if pipeline is None else list(pipeline.sources),
+        "queries": [] if pipeline is None else [sink.query for sink in pipeline.sinks],
+        "problems": list(problems),
+    }
 
 
 @pipeline_app.command("plot", cls=CoreCommand)

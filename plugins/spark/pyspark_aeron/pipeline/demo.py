@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 from aeron_core.cli.demo.demo import read_log
 from aeron_core.cli.options import Json, positive, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
+from aeron_core.cli.progress import share_bar
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.cli.text_table import print_table
 from aeron_core.errors import ConfigurationError
@@ -20,6 +22,36 @@ from pyspark_aeron.session import check_spark
 
 if TYPE_CHECKING:
     from pyspark_aeron.pipeline.demo_run import DemoOutcome
+
+
+class DemoBars:
+    """Bars on stderr, if it is a terminal: of the lines that are sent, then of the rows that Spark has read."""
+
+    def __init__(self, total: int) -> None:
+        """`total` counts lines, each of which becomes a row."""
+        self._total = total
+        self._stack = ExitStack()
+        self._sent = RateDisplay("sent", total)
+        self._show_read: Callable[[float], object] | None = None
+
+    def add_sent(self, messages: int, length: int) -> None:
+        """Count messages with `length` bytes in total."""
+        self._sent.add(messages, length)
+
+    def show_read(self, rows: int) -> None:
+        """Show the rows so far; call only after the last message is sent, from one thread."""
+        if self._show_read is None:
+            # One bar at a time is drawn.
+            self._stack.close()
+            self._show_read = self._stack.enter_context(share_bar("read by Spark", self._total))
+        self._show_read(rows)
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self._sent)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
 
 
 def demo(
@@ -61,8 +93,8 @@ def demo(
     lines = content.split(b"\n")[:-1]
     lines *= -(-min_lines // len(lines))
     folder = to or Path(tempfile.mkdtemp(prefix="aeron-demo-"))
-    with RateDisplay("sent", len(lines)) as display:
-        outcome = run_demo(DemoParams(lines, folder, loss, on_sent=display.add))
+    with DemoBars(len(lines)) as bars:
+        outcome = run_demo(DemoParams(lines, folder, loss, on_sent=bars.add_sent, on_read=bars.show_read))
     picture = _draw(outcome, folder / "events.png")
     if json:
         print_json({"log": name, "lines": len(lines), **_document(outcome), "folder": str(folder)})

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from aeron_core.cli.connecting import connect_as
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import connect
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _STREAM_ID: Final = 1001
 _TIMEOUT_S: Final = 60.0
 _PAUSE_S: Final = 0.001
+_REPORT_INTERVAL_S: Final = 0.5
 #: A line of dpkg's log: date, time, action, package.
 _EVENTS_SQL: Final = """
     SELECT position, to_timestamp(substring(text, 1, 19)) AS time, split(text, ' ')[2] AS action,
@@ -52,6 +53,8 @@ class DemoParams:
     seed: int = 42
     # Called after each message with the counts to add: 1 message, and its bytes.
     on_sent: Callable[[int, int], object] | None = None
+    # Called after all is sent, on a thread, with the rows that the query has read so far.
+    on_read: Callable[[int], object] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -88,15 +91,16 @@ def run_demo(params: DemoParams) -> DemoOutcome:
     try:
         with (
             MediaDriver.launch_embedded(settings) as driver,
-            connect(driver.aeron_dir) as aeron,
-            connect(driver.aeron_dir) as recording_client,
+            connect_as("pipeline demo", driver.aeron_dir) as aeron,
+            connect_as("pipeline demo", driver.aeron_dir) as recording_client,
             _recorder(recording_client, archive) as channel,
         ):
             query = _start_query(spark, params.folder)
             try:
                 end = _send(aeron, channel, params, outcome)
                 _await_recorded(archive, end)
-                query.processAllAvailable()
+                with _reported_rows(query, params.on_read):
+                    query.processAllAvailable()
             finally:
                 query.stop()
             outcome.batches = sum(progress.numInputRows > 0 for progress in query.recentProgress)
@@ -105,6 +109,24 @@ def run_demo(params: DemoParams) -> DemoOutcome:
         spark.stop()
     outcome.seconds = time.monotonic() - began_s
     return outcome
+
+
+@contextmanager
+def _reported_rows(query: StreamingQuery, on_read: Callable[[int], object]) -> Iterator[None]:
+    """Call `on_read` regularly, on a thread, with the rows that the query has read."""
+    is_over = threading.Event()
+
+    def report() -> None:
+        while not is_over.wait(_REPORT_INTERVAL_S):
+            on_read(sum(progress.numInputRows for progress in query.recentProgress))
+
+    thread = threading.Thread(target=report, name="rows")
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 @contextmanager

@@ -58,12 +58,12 @@ def split(
         partition_length = max(min(partition_length, -(-total // min_partitions)), 1)
     pieces: list[Range] = []
     for whole in ranges:
-        begin = whole.begin
+        begin, near = whole.begin, whole.near
         while begin < whole.end:
             recording = selection.recording(whole.recording_id)
             end = _cut(recording, begin, begin + partition_length, whole.end)
-            pieces.append(Range(whole.recording_id, begin, end))
-            begin = end
+            pieces.append(Range(whole.recording_id, begin, end, near))
+            begin, near = end, None  # cuts are at ends of messages
     return pieces
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from pyspark import TaskContext
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.archive.reading import opening
 from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive, Recording
 from aeron_core.recording._native import faults
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aeron_core.recording.reading.message_columns import MessageColumns
+    from aeron_core.recording.storage.recording import RecordingRange
     from pyspark_aeron.options import SourceOptions
 
 # Bytes of one read, and payload bytes of a batch, unless a message is longer. Invented numbers: larger values were not
@@ -38,17 +41,18 @@ _archives: dict[str, Archive] = {}
 
 
 def open_archive(where: str) -> Archive:
-    """Return the archive at a path or URI; open it at the first call in this process.
+    """Return the archive at a path, URI or address; open it at the first call in this process.
 
     Raises RecordingNotFoundError if there is none.
     """
     if where not in _archives:
-        _archives[where] = Archive.open(where)
+        # The planner has reached a running archive before.
+        _archives[where] = opening.open_archive(where, is_patient=True)
     return _archives[where]
 
 
 def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of `piece`, in batches of at most `batchRows` rows.
+    """Yield the messages that end in `piece`, in batches of at most `batchRows` rows.
 
     Raises CorruptRecordingError if it cannot be read completely, or is damaged; DataLossError if it was purged;
     RecordingNotFoundError if its recording or the archive was deleted.
@@ -56,8 +60,20 @@ def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range)
     if TaskContext.get() is not None:
         _freeze_heap()
     recording = open_archive(options.archive).recording(piece.recording_id)
-    window = _Window(recording, piece, verify=options.verify)
-    scanner = MessageScanner(recording.scanner(), is_assembling=options.assemble == "messages")
+    is_assembling = options.assemble == "messages"
+    scanner = MessageScanner(recording.scanner(), is_assembling=is_assembling)
+    with closing(recording.open_range(piece.begin, piece.end)) as opened:
+        begin = opened.message_begin(piece.near) if is_assembling else piece.begin
+        window = _Window(
+            recording, opened, Range(piece.recording_id, begin, piece.end), verify=options.verify
+        )
+        yield from _batches(options, columns, window, scanner)
+
+
+def _batches(
+    options: SourceOptions, columns: tuple[str, ...], window: _Window, scanner: MessageScanner
+) -> Iterator[pa.RecordBatch]:
+    piece, recording = window.piece, window.recording
     builder = BatchBuilder(options, columns, recording)
     # Limit the capacity to what the piece can contain: zeroing memory would dominate the cost of a small piece.
     most_rows = min(options.batch_rows, max(piece.length // wire.DATA_HEADER_LENGTH, 1))
@@ -88,10 +104,12 @@ def _freeze_heap() -> None:
 class _Window:
     """The buffered part of a recording: `length` bytes from `position` on, at offset `begin` of the buffer."""
 
-    def __init__(self, recording: Recording, piece: Range, *, verify: bool) -> None:
+    def __init__(self, recording: Recording, opened: RecordingRange, piece: Range, *, verify: bool) -> None:
+        self.piece = piece
+        self.recording = recording
         self.position = piece.begin
         self.length = 0
-        self._recording = recording
+        self._opened = opened
         self._end = piece.end
         self._begin = 0
         self._buffer = AtomicBuffer.allocate(min(_READ_LENGTH, piece.length))
@@ -116,6 +134,8 @@ class _Window:
         wanted = min(space, self._end - self.position - self.length)
         if wanted <= 0 and self.length == 0:
             return False
+        if self._end <= self.position + self.length and not self.recording.ends_with_message:
+            return False  # the message belongs to the range in which it ends
         if wanted <= 0:
             if space > 0:
                 raise self._corrupt(
@@ -133,7 +153,7 @@ class _Window:
             wanted = self._checks.reach(at, at + wanted) - at
             while self._buffer.capacity - self.length < wanted:
                 self._grow()
-        read = self._recording.read_into(at, memoryview(self._buffer)[self.length : self.length + wanted])
+        read = self._opened.read_into(at, memoryview(self._buffer)[self.length : self.length + wanted])
         if self._checks is not None:
             self._checks.check(at, self._buffer, self.length, read)
         self.length += read
@@ -150,6 +170,6 @@ class _Window:
 
     def _corrupt(self, message: str) -> CorruptRecordingError:
         return CorruptRecordingError(
-            f"recording {self._recording.recording_id} {message}; `aeron-core recordings verify` lists all errors: "
+            f"recording {self.recording.recording_id} {message}; `aeron-core recordings verify` lists all errors: "
             "restore the archive, or read other positions"
         )

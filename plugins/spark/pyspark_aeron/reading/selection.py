@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import time
+from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.errors import (
     ConfigurationError,
     CorruptRecordingError,
     DataLossError,
     RecordingNotFoundError,
 )
-from aeron_core.recording import Archive, Recording
+from aeron_core.recording import Recording
 from aeron_core.recording._native import faults
 from pyspark_aeron.options import EARLIEST_POSITION, LATEST_POSITION, Positions, SourceOptions
 from pyspark_aeron.reading.offsets import Offset
@@ -24,6 +26,10 @@ from pyspark_aeron.reading.offsets import Offset
 # poll and the latency it adds.
 _SHORTEST_PAUSE_S: Final = 0.001
 _LONGEST_PAUSE_S: Final = 0.04
+# Positions of a recording that are remembered, and the wanted distance of one before a range. Invented numbers: most
+# messages are shorter than the distance, and a replay of it takes a millisecond.
+_SEEN_COUNT: Final = 8
+_NEAR_LENGTH: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,8 @@ class Range:
     recording_id: int
     begin: int
     end: int
+    #: End of a frame before `begin`, from which to look for the message that contains `begin`; None if none is known.
+    near: int | None = None
 
     @property
     def length(self) -> int:
@@ -49,7 +57,8 @@ class Selection:
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
-        self.archive = Archive.open(options.archive)
+        self.archive = open_archive(options.archive)
+        self._seen: dict[int, deque[int]] = {}
         faults = self.archive.faults()
         if faults and options.fail_on_data_loss:
             raise CorruptRecordingError(
@@ -86,7 +95,11 @@ class Selection:
         """
         positions = dict(start.positions) if start is not None else {}
         for recording in self.recordings():
-            positions[recording.recording_id] = recording.position
+            position = positions[recording.recording_id] = recording.position
+            if not recording.ends_with_message:
+                seen = self._seen.setdefault(recording.recording_id, deque(maxlen=_SEEN_COUNT))
+                if not seen or seen[-1] != position:
+                    seen.append(position)
         return Offset(self.archive.uuid, positions)
 
     def wait_after(self, start: Offset, timeout_ns: int) -> Offset:
@@ -127,8 +140,14 @@ class Selection:
                 )
                 begin = min(held, end_position)
             if begin < end_position:
-                found.append(Range(recording_id, begin, end_position))
+                found.append(Range(recording_id, begin, end_position, self._near(recording_id, begin)))
         return found
+
+    def _near(self, recording_id: int, position: int) -> int | None:
+        """Return a position that the recording had before, and `_NEAR_LENGTH` bytes before `position` if possible."""
+        before = [seen for seen in self._seen.get(recording_id, ()) if seen < position]
+        far = [seen for seen in before if position - seen >= _NEAR_LENGTH]
+        return far[-1] if far else before[0] if before else None
 
     def _lose(self, message: str) -> None:
         if self.options.fail_on_data_loss:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from aeron_core.archive.reading.address import is_address
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH
 from aeron_core.recording.writing.batch_appender import DEFAULT_TERM_LENGTH
@@ -56,6 +57,11 @@ class SinkOptions(Options):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if is_address(self.archive):
+            raise ConfigurationError(
+                f"option archive={self.archive}: must be a folder: give channel instead, to publish a stream that the "
+                "Aeron Archive records"
+            )
         if not self.archive and self.channel is None:
             raise ConfigurationError(
                 "neither archive nor channel is set: must have archive to record into, or channel to publish on"

@@ -59,6 +59,18 @@ def test_a_path_is_removed_with_its_listener(path):
     assert not os.path.lexists(path)
 
 
+@pytest.mark.parametrize("umask", [0, 0o022, 0o077])
+def test_other_users_cannot_connect_to_a_path_without_permissions(path, umask):
+    before = os.umask(umask)
+    try:
+        listener = listen(path)
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
+    listener.close()
+
+
 def test_a_path_that_another_listener_has_replaced_stays(path):
     first = listen(path)
     os.unlink(path)

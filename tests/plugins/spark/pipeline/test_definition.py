@@ -1,10 +1,14 @@
 """Pipeline files, without Spark."""
 
+import json
+
 import pytest
 from pyspark_aeron.pipeline.checking import check_file, check_pipeline
 from pyspark_aeron.pipeline.definition import check_master, load_pipeline
 
+from aeron_core.cli.main import run
 from aeron_core.errors import ConfigurationError
+from aeron_core.recording import Archive
 
 WHOLE = """
 name = "packages"
@@ -231,3 +235,32 @@ def test_a_text_that_is_no_master_of_spark_is_refused(text):
 @pytest.mark.parametrize("text", ["local[*]", "local[2]", "spark://host:7077", "sc://host:15002", "yarn"])
 def test_a_master_of_spark_is_accepted(text):
     assert check_master(text) == text
+
+
+def test_a_check_is_shown_as_json(write, tmp_path, capfd):
+    Archive.create(tmp_path / "records")
+    text = WHOLE.replace("ARCHIVE", str(tmp_path / "records")).replace("TABLES", str(tmp_path))
+    path = write(text)
+
+    code, found = run(["pipeline", "check", str(path), "--json"]), json.loads(capfd.readouterr().out)
+
+    assert code == 0
+    assert found == {
+        "file": str(path),
+        "pipeline": "packages",
+        "sources": ["log"],
+        "queries": ["per_minute", "copy"],
+        "problems": [],
+    }
+
+
+def test_the_problems_of_a_check_are_shown_as_json(write, capfd):
+    path = write(WHOLE.replace('from = "log"', 'from = "lag"'))
+
+    code, shown = run(["pipeline", "check", str(path), "--json"]), capfd.readouterr()
+
+    found = json.loads(shown.out)
+    assert code == 2
+    assert (found["pipeline"], found["queries"]) == (None, [])
+    assert [f"aeron-core: error: {problem}" for problem in found["problems"]] == shown.err.splitlines()
+    assert any("lag" in problem for problem in found["problems"])

@@ -6,6 +6,7 @@ from pyspark_aeron.reading.offsets import Offset
 from pyspark_aeron.reading.selection import Range, Selection
 
 from aeron_core.errors import ConfigurationError, DataLossError, RecordingNotFoundError
+from aeron_core.recording import Recording
 from aeron_core.recording.storage.catalogue import update_descriptor
 from aeron_core.testing.recordings import TERM_LENGTH
 
@@ -115,3 +116,19 @@ def test_a_later_recording_is_read_from_its_beginning(written, second):
     selection = select(written)
 
     assert selection.ranges(Offset(selection.archive.uuid, {0: 0}), selection.latest()) == [Range(1, 0, 64)]
+
+
+def test_a_range_that_may_begin_within_a_message_has_an_earlier_position_near_it(written, monkeypatch):
+    monkeypatch.setattr(Recording, "ends_with_message", False)
+    selection = select(written)
+    near = []
+    for append in ((32,), (32,), (), (32,), (32,)):
+        start = selection.latest()
+        written.append(*map(bytes, append)) if append else written.fill_term()
+        (piece,) = selection.ranges(start, selection.latest())
+        near.append(piece.near)
+
+    # The oldest that is known, until one is 64 KiB away.
+    assert near == [None, 0, 0, 0, 64]
+    (other,) = select(written).ranges(start, selection.latest())
+    assert other == Range(0, start.positions[0], written.position)

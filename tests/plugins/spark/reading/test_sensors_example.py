@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
-from example_programs import load
+from example_programs import EXAMPLES, in_half_a_minute, load, with_own_addresses
 
 PROGRESS = re.compile(r"^ *([\d,]+) readings sent +([\d,]+) in the table$", re.M)
 ROW = re.compile(r"^(\w+) +([\d,]+) +([\d.]+) +([\d.]+) +([\d.]+)   ([▁-█]+)$", re.M)
+
+
+@pytest.mark.system
+def test_the_example_ends_in_half_a_minute_with_a_session_of_its_own(tmp_path):
+    pytest.importorskip("pynng")
+    path = tmp_path / "sensors.py"
+    path.write_text(
+        with_own_addresses((EXAMPLES / "sensors.py").read_text(encoding="utf-8")), encoding="utf-8"
+    )
+
+    with in_half_a_minute():
+        done = subprocess.run(
+            [sys.executable, path], stdout=subprocess.PIPE, text=True, timeout=150, check=True
+        )
+
+    assert len(PROGRESS.findall(done.stdout)) > 5
+    assert [row[0] for row in ROW.findall(done.stdout)] == ["boiler", "pump", "roof"]
 
 
 def test_every_reading_of_the_sensors_is_in_the_table(spark, monkeypatch, capsys):

@@ -1,0 +1,1 @@
+"""Archives of Aeron Archive that are read through the control protocol, with the interface of a local folder."""

@@ -1,0 +1,72 @@
+"""Parameters of an archive that is served, and what its parts share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import field
+from typing import Final
+
+from aeron_core.errors import AeronError, ConfigurationError
+from aeron_core.file_access import PRIVATE, FileAccess
+from aeron_core.frozen import frozen
+from aeron_core.uri.channel_uri import ChannelUri
+
+#: Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
+DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
+#: Source: AeronArchive.Configuration.LOCAL_CONTROL_CHANNEL_DEFAULT.
+LOCAL_CONTROL_CHANNEL: Final = "aeron:ipc?term-length=64k"
+
+
+def epoch_ms() -> int:
+    """Return milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+@frozen(slots=True, kw_only=True)
+class ArchiveServerParams:
+    """How an archive is reached and what it allows. Defaults: Archive.Configuration, AeronArchive.Configuration.
+
+    Raises ConfigurationError for a wrong channel or length.
+    """
+
+    control_channel: str | None = (
+        None  # of requests over the network, such as aeron:udp?endpoint=archive:8010
+    )
+    control_stream_id: int = 10
+    local_control_channel: str = LOCAL_CONTROL_CHANNEL  # of requests on the same driver
+    local_control_stream_id: int = 10
+    replication_channel: str = "aeron:udp?endpoint=localhost:0"  # on which other archives reach this one
+    events_channel: str | None = None  # of recording events; None: there are none
+    events_stream_id: int = 30
+    segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes of a file, at least a term
+    sync_level: int = 0  # 1: data is on disk before it counts as recorded
+    access: FileAccess = PRIVATE  # to a folder that is created; files get that of their folder
+    archive_id: int | None = None  # None: the id of its client
+    credentials: bytes | None = field(default=None, repr=False)  # that clients must send; None: any
+    max_recordings: int = 20  # at the same time
+    max_replays: int = 20  # at the same time
+    low_space: int = DEFAULT_SEGMENT_LENGTH  # free bytes below which no recording starts
+    connect_timeout_ms: int = 5000  # of response and replay streams
+    liveness_interval_ms: int = 1000  # between pings of a session
+    io_length: int = 1024 * 1024  # bytes of one read or write
+    replication_timeout: float = 10.0  # s, for each response of another archive
+    on_error: Callable[[AeronError], object] = lambda _: (
+        None
+    )  # called with errors that do not stop the archive
+    clock_ms: Callable[[], int] = epoch_ms
+
+    def __post_init__(self) -> None:
+        for channel in (
+            self.control_channel,
+            self.local_control_channel,
+            self.replication_channel,
+            self.events_channel,
+        ):
+            if channel is not None:
+                ChannelUri.parse(channel)
+        length = self.segment_length
+        if length & (length - 1) or not 65_536 <= length <= 2**30:
+            raise ConfigurationError(
+                f"segment_length={length}: must be a power of two from 65536 to 1073741824"
+            )

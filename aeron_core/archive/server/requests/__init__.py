@@ -1,0 +1,1 @@
+"""Requests of clients, by what they change, and the streams on which they arrive."""
