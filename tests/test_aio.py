@@ -166,6 +166,21 @@ def test_an_offer_to_a_closed_publication_raises(stream):
         asyncio.run(aio.async_offer(stream.publication, b"x"))
 
 
+def test_a_coroutine_that_only_offers_lets_other_tasks_run(stream):
+    async def offer_many():
+        for _ in range(256):
+            await aio.async_offer(stream.publication, b"x")
+
+    async def turns_meanwhile():
+        offering, turns = asyncio.create_task(offer_many()), 0
+        while not offering.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return turns
+
+    assert asyncio.run(turns_meanwhile()) >= 4
+
+
 def test_connected_returns_times_out_or_raises_when_closed(stream):
     asyncio.run(aio.connected(stream.publication, timeout=0))
 
