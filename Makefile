@@ -116,7 +116,7 @@ $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
 	@echo "compiling for the benchmarks: about two minutes"
 	@$(BENCH_VENV)/bin/pip install --quiet --upgrade 'pip>=25.1'
-	@$(BENCH_VENV)/bin/pip install --quiet . --group interop --group plots --group spark
+	@$(BENCH_VENV)/bin/pip install --quiet . --group bench --group interop --group plots --group spark
 	@touch $@
 
 # Rows of benchmarks/rows.py; without a choice also the programs with tables of their own.

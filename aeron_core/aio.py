@@ -164,8 +164,8 @@ async def async_offer(
     without further waiting: ClosedError, MaxPositionExceededError, NotConnectedError for a `peer` that is not
     connected, and the errors of `Publication.offer`. Lets other tasks run after each 64th message, of all publications.
     """
-    backoff = Backoff()
-    deadline_s = _deadline_s(timeout)
+    backoff: Backoff | None = None
+    deadline_s = 0.0
     while True:
         position = publication.offer(data, reserved_value=reserved_value, peer=peer)
         if position >= 0:
@@ -175,6 +175,9 @@ async def async_offer(
             return position
         if position == wire.RESULT_ADMIN_ACTION:
             continue
+        if backoff is None:
+            # Most messages are accepted at once.
+            backoff, deadline_s = Backoff(), _deadline_s(timeout)
         if position == wire.RESULT_CLOSED:
             # Raises at once: from the error that closed the client, if it is closed.
             publication.await_connected(0)

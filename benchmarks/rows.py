@@ -14,6 +14,8 @@ PEERS = Path(__file__).parent / "peers"
 IPC, UDP = "aeron:ipc", "aeron:udp"
 #: Of data frames: what the limit of a row of short messages moves in addition.
 HEADER_LENGTH = 32
+#: What each peer is imported as.
+MODULES = {"pyaeron": "pyaeron", "pyzmq": "zmq", "pynng": "pynng"}
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,14 @@ class Row:
         return self.figure.endswith("us")
 
     @property
-    def needs_pyaeron(self) -> bool:
-        """Whether the other side is pyaeron."""
-        return self.other_name == "pyaeron"
+    def module(self) -> str | None:
+        """The module of the peer, None for a limit."""
+        return MODULES.get(self.other_name)
 
     @property
     def limit(self) -> str | None:
         """The program of `limits/` that is the other side, None for a peer."""
-        return None if self.needs_pyaeron else self.other[0]
+        return self.other[0] if self.module is None else None
 
     def ratio(self, ours: float, other: float) -> float:
         """Return how much better we are than the other side."""
@@ -78,6 +80,20 @@ def _beside_limit(
     program = (sys.executable, str(PEERS / "two_processes.py"))
     name = "raw UDP with GSO" if work == "stream" else "raw UDP"
     return Row(key, title, (*program, work, str(length)), limit, name, figure, aim, scale)
+
+
+def _beside_sockets(key: str, title: str, work: str, transport: str, peer: str, aim: float) -> Row:
+    program = (sys.executable, str(PEERS / "messaging.py"))
+    figure = "p50 us" if work.endswith("echo") else "messages/s"
+    return Row(
+        key,
+        title,
+        (*program, "ours", work, transport, "64"),
+        (*program, peer, work, transport, "64"),
+        peer,
+        figure,
+        aim,
+    )
 
 
 ROWS = (
@@ -155,5 +171,25 @@ ROWS = (
         ("datagrams", "echo", "96"),
         "p50 us",
         1 / 1.3,
+    ),
+    *(
+        _beside_sockets(
+            f"{peer}-{transport}-{work}", f"64 B, two processes, {kind}, {what}", work, transport, peer, aim
+        )
+        for peer in ("pyzmq", "pynng")
+        for transport, kind in (("ipc", "shared memory beside Unix sockets"), ("net", "UDP beside TCP"))
+        for work, what, aim in (("stream", "throughput", 3), ("echo", "round trip p50", 2))
+    ),
+    *(
+        _beside_sockets(
+            f"aio-{transport}-{work}",
+            f"64 B, coroutines, {kind}, {what}",
+            f"aio-{work}",
+            transport,
+            "pyzmq",
+            aim,
+        )
+        for transport, kind in (("ipc", "shared memory beside Unix sockets"), ("net", "UDP beside TCP"))
+        for work, what, aim in (("stream", "throughput", 5), ("echo", "round trip p50", 2))
     ),
 )

@@ -4,7 +4,7 @@
 
 ROW is a key of `rows.py`, or the beginning of several. Absolute figures of two machines, or of two hours, cannot be
 compared: the ratio of a row is the median of the ratios of its rounds, in which both sides run one after the other.
-Rows beside pyaeron are left out if this Python does not have it. Files are kept in /dev/shm.
+Rows beside a peer that this Python does not have are left out. Files are kept in /dev/shm.
 """
 
 from __future__ import annotations
@@ -119,15 +119,15 @@ def selected(keys: Sequence[str]) -> list[Row]:
                 f"error: no row {key}: must be the beginning of {', '.join(row.key for row in ROWS)}"
             )
     rows = [row for row in ROWS if not keys or row.key.startswith(tuple(keys))]
-    if importlib.util.find_spec("pyaeron") is None:
-        left_out = [row.key for row in rows if row.needs_pyaeron]
-        if left_out:
-            print(
-                f"left out, because this Python has no pyaeron (make bench makes one): {', '.join(left_out)}",
-                file=sys.stderr,
-            )
-        rows = [row for row in rows if not row.needs_pyaeron]
-    return rows
+    missing = {row.module for row in rows if row.module and importlib.util.find_spec(row.module) is None}
+    if missing:
+        left_out = [row.key for row in rows if row.module in missing]
+        print(
+            f"left out, because this Python has no {' and no '.join(sorted(missing))} (that of `make bench` has them): "
+            f"{', '.join(left_out)}",
+            file=sys.stderr,
+        )
+    return [row for row in rows if row.module not in missing]
 
 
 def measured(rows: Sequence[Row], rounds: int, seconds: float) -> list[Result]:

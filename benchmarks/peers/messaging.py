@@ -32,7 +32,9 @@ class Ours:
 
     def __init__(self, transport: str, folder: str, *, is_first: bool) -> None:
         import aeron_core
+        from aeron_core import aio
 
+        self._aio = aio
         #: What the other process needs to find this one.
         self.place = folder
         if is_first:
@@ -69,14 +71,10 @@ class Ours:
         return arrived.pop(0)
 
     async def aio_send(self, sender: Any, message: bytes) -> None:
-        from aeron_core import aio
-
-        await aio.async_offer(sender, message)
+        await self._aio.async_offer(sender, message)
 
     def aio_receiver(self, receiver: Any) -> Callable[[], Any]:
-        from aeron_core import aio
-
-        messages = aio.messages(receiver)
+        messages = self._aio.messages(receiver)
 
         async def receive() -> bytes:
             return (await anext(messages)).data
