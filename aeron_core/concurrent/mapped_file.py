@@ -73,27 +73,68 @@ def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuff
     for an empty file, such as one that is being created.
     """
     path = Path(path)
+    fd, length = _open_regular(path, os.O_RDONLY if read_only else os.O_RDWR)
     try:
-        # O_NONBLOCK: the path may be a named pipe, which would block until a writer opens it.
-        fd = os.open(path, (os.O_RDONLY if read_only else os.O_RDWR) | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise _storage_error("open", path, error) from error
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise StorageError(errno.EINVAL, f"cannot map {path}: not a regular file, choose another path")
-        if status.st_size == 0:
-            raise StorageError(
-                errno.ENODATA,
-                f"cannot map {path}: the file is empty, wait until the process that creates it has written it",
-            )
-        return map_fd(fd, status.st_size, read_only=read_only)
-    except StorageError:
-        raise
-    except OSError as error:
-        raise _storage_error("map", path, error) from error
+        return _mapped(fd, path, length, read_only=read_only)
     finally:
         os.close(fd)
+
+
+class ObservedFile:
+    """A file of another process, mapped read-only, whose length is checked before each batch of reads.
+
+    An access past the end of a file that was truncated kills the process (SIGBUS). `check` reduces the time in which
+    that may happen to one batch; it cannot exclude it.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        """Map the whole file; raises as `open_mapped_file`."""
+        self._fd = -1
+        self._path = Path(path)
+        # The descriptor stays open: the path may name another file by the time of a check.
+        self._fd, self._length = _open_regular(self._path, os.O_RDONLY)
+        #: The mapping; it outlives this object.
+        self.buffer: Final = _mapped(self._fd, self._path, self._length, read_only=True)
+
+    def check(self) -> None:
+        """Raise StorageError if the file is shorter than when it was mapped."""
+        length = os.fstat(self._fd).st_size
+        if length < self._length:
+            raise StorageError(
+                errno.EIO,
+                f"{self._path} was truncated from {self._length} to {length} bytes by another process: restart the "
+                f"media driver that uses it",
+            )
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+def _open_regular(path: Path, mode: int) -> tuple[int, int]:
+    """Return a descriptor of an existing regular file that is not empty, and its length in bytes."""
+    try:
+        # O_NONBLOCK: the path may be a named pipe, which would block until a writer opens it.
+        fd = os.open(path, mode | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _storage_error("open", path, error) from error
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode) and status.st_size > 0:
+        return fd, status.st_size
+    os.close(fd)
+    if not stat.S_ISREG(status.st_mode):
+        raise StorageError(errno.EINVAL, f"cannot map {path}: not a regular file, choose another path")
+    raise StorageError(
+        errno.ENODATA,
+        f"cannot map {path}: the file is empty, wait until the process that creates it has written it",
+    )
+
+
+def _mapped(fd: int, path: Path, length: int, *, read_only: bool) -> AtomicBuffer:
+    try:
+        return map_fd(fd, length, read_only=read_only)
+    except OSError as error:
+        raise _storage_error("map", path, error) from error
 
 
 def free_space(path: Path | str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +11,7 @@ from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.counters import CountersReader
 from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
-from aeron_core.concurrent.mapped_file import open_mapped_file
+from aeron_core.concurrent.mapped_file import ObservedFile, open_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import CncNotReadyError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
@@ -21,12 +20,19 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 DRIVER_TIMEOUT_MS: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
 class DriverFiles:
-    """The file `cnc.dat` of a directory, mapped for reading."""
+    """The file `cnc.dat` of a directory, mapped for reading.
 
-    cnc: CncFile
-    counters: CountersReader
+    Each use of `cnc` and `counters` first checks that the file was not truncated, and raises StorageError if it was.
+    What they return must be used at once, not kept: an access past the end of the file kills the process (SIGBUS).
+    """
+
+    __slots__ = ("_cnc", "_counters", "_file")
+
+    def __init__(self, cnc: CncFile, file: ObservedFile) -> None:
+        self._cnc: Final = cnc
+        self._file: Final = file
+        self._counters: Final = CountersReader(cnc.counters_metadata, cnc.counters_values)
 
     @classmethod
     def open(cls, aeron_dir: Path) -> DriverFiles:
@@ -35,15 +41,26 @@ class DriverFiles:
         Raises CncNotReadyError if there is none, its driver has not finished its start, or this user may not open it;
         CncIncompatibleError if it is damaged or has another version, StorageError if it cannot be mapped.
         """
-        path = aeron_dir / CNC_FILE
         try:
-            cnc = CncFile.open(path, read_only=True)
+            cnc, file = CncFile.observe(aeron_dir / CNC_FILE)
         except CncNotReadyError as error:
             raise CncNotReadyError(
                 f"no media driver is accessible in {aeron_dir}: {error}; choose another directory with --aeron-dir or "
                 "AERON_DIR"
             ) from error
-        return cls(cnc, CountersReader(cnc.counters_metadata, cnc.counters_values))
+        return cls(cnc, file)
+
+    @property
+    def cnc(self) -> CncFile:
+        """The file, whose length was just checked."""
+        self._file.check()
+        return self._cnc
+
+    @property
+    def counters(self) -> CountersReader:
+        """The counters of the file, whose length was just checked."""
+        self._file.check()
+        return self._counters
 
     @property
     def version(self) -> str:

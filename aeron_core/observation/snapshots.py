@@ -104,7 +104,7 @@ class DriverObserver:
 
         After the directory was deleted, the files that were mapped before are read. Raises CncNotReadyError if there is
         no driver, or this user may not read its `cnc.dat`; CncIncompatibleError if that is damaged or has another
-        version; StorageError if it cannot be mapped.
+        version; StorageError if it cannot be mapped, or was truncated since.
         """
         files = self._current_files()
         problems: list[str] = []

@@ -14,12 +14,14 @@ Source: aeron_cnc_file_descriptor.h, aeron_driver.c.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
 from aeron_core._native.mapped import synchronize
-from aeron_core.concurrent.mapped_file import create_mapped_file, open_mapped_file
+from aeron_core.concurrent.mapped_file import ObservedFile, create_mapped_file, open_mapped_file
 from aeron_core.concurrent.records import is_power_of_two
 from aeron_core.errors import CncIncompatibleError, CncNotReadyError, ConfigurationError, StorageError
 from aeron_core.file_access import PRIVATE, FileAccess
@@ -188,13 +190,16 @@ class CncFile:
         Raises CncNotReadyError if the file is missing, this user may not open it (yet), or its driver has not completed
         it, CncIncompatibleError if it has another version or is damaged, StorageError if it cannot be mapped.
         """
-        try:
+        with _not_ready_yet():
             buffer = open_mapped_file(path, read_only=read_only)
-        except StorageError as error:
-            if error.errno in _NOT_YET:
-                raise CncNotReadyError(str(error.strerror)) from error
-            raise
         return cls.decode(path, buffer)
+
+    @classmethod
+    def observe(cls, path: Path | str) -> tuple[CncFile, ObservedFile]:
+        """Map the file for reading, as `open` does; also return the file for checks of its length."""
+        with _not_ready_yet():
+            file = ObservedFile(path)
+        return cls.decode(path, file.buffer), file
 
     @classmethod
     def decode(cls, path: Path | str, buffer: AtomicBuffer) -> CncFile:
@@ -266,6 +271,17 @@ _LENGTH_OFFSETS: Final = {
     "error_log_length": wire.CNC_ERROR_LOG_LENGTH_OFFSET,
     "page_size": wire.CNC_FILE_PAGE_SIZE_OFFSET,
 }
+
+
+@contextmanager
+def _not_ready_yet() -> Iterator[None]:
+    """Raise CncNotReadyError instead of a StorageError that may end when the driver has started."""
+    try:
+        yield
+    except StorageError as error:
+        if error.errno in _NOT_YET:
+            raise CncNotReadyError(str(error.strerror)) from error
+        raise
 
 
 def _check_version(path: Path | str, version: int) -> None:

@@ -20,7 +20,8 @@ class DriverErrors:
     """
 
     def __init__(self, aeron_dir: Path, report: Callable[[str], object]) -> None:
-        self._error_log = CncFile.open(aeron_dir / CNC_FILE, read_only=True).error_log
+        cnc, self._file = CncFile.observe(aeron_dir / CNC_FILE)
+        self._error_log = cnc.error_log
         self._report = report
         self._reported: set[str] = set()
         self._next_check_s = time.monotonic()
@@ -28,11 +29,12 @@ class DriverErrors:
     def poll(self) -> None:
         """Report new errors; read the log at most once per second, so that every duty cycle may call this.
 
-        Raises ProtocolError if the error log is damaged.
+        Raises ProtocolError if the error log is damaged, StorageError if the file was truncated.
         """
         if time.monotonic() < self._next_check_s:
             return
         self._next_check_s = time.monotonic() + _INTERVAL_S
+        self._file.check()
         for record in read_errors(self._error_log):
             if record.text not in self._reported:
                 self._reported.add(record.text)

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import time
 
@@ -6,7 +7,9 @@ import pytest
 
 import aeron_core
 from aeron_core._native import wire
+from aeron_core.cli.tools.stat import _page, _Selection
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.errors import StorageError
 from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.protocol.cnc import CncFile, CncLayout
 
@@ -199,3 +202,26 @@ def test_control_characters_of_other_users_are_shown_escaped(aeron, tmp_path, co
     assert ESCAPED.replace(r"\n", "") in outcome.out.replace(r"\n", "")
     assert re.search(r"[\x00-\x09\x0b-\x1f]", outcome.out) is None
     assert not re.search(r"^7", outcome.out, re.M)
+
+
+TRUNCATED = r"cnc\.dat was truncated from \d+ to 4096 bytes by another process: restart"
+
+
+def test_a_file_that_is_truncated_between_two_pages_of_counters_is_an_error(dead_directory):
+    files = DriverFiles.open(dead_directory)
+    selection = _Selection(re.compile(""), (), None, None)
+    assert "Bytes sent" in _page(files, selection)
+
+    os.truncate(dead_directory / "cnc.dat", 4096)
+
+    with pytest.raises(StorageError, match=TRUNCATED):
+        _page(files, selection)
+
+
+def test_a_truncated_file_is_an_error_of_each_command(aeron, dead_directory):
+    os.truncate(dead_directory / "cnc.dat", 4096)
+
+    for command in ("stat", "errors", "streams", "backlog"):
+        outcome = aeron(command, "-d", dead_directory)
+        assert outcome.code == 1
+        assert "cnc.dat has 4096 bytes" in outcome.err

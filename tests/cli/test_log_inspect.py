@@ -1,12 +1,15 @@
 """The command `log-inspect`."""
 
 import json
+import os
 
 import pytest
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.concurrent.mapped_file import create_mapped_file
+from aeron_core.cli.tools.log_inspect import _checked, frames_of
+from aeron_core.concurrent.mapped_file import ObservedFile, create_mapped_file
+from aeron_core.errors import StorageError
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
 from aeron_core.logbuffer.metadata import LogBufferParams
@@ -113,3 +116,15 @@ def test_a_file_that_is_no_log_is_refused_in_one_line(aeron, tmp_path):
 
     assert outcome.code == 1
     assert outcome.err.count("\n") == 1
+
+
+def test_a_log_that_is_truncated_meanwhile_is_an_error(log):
+    path, buffer = log
+    file = ObservedFile(path)
+
+    found = _checked(file, frames_of(buffer, 0, 0, skip_gaps=False))
+    next(found)
+    os.truncate(path, 4096)
+
+    with pytest.raises(StorageError, match=r"3\.logbuffer was truncated from \d+ to 4096 bytes"):
+        next(found)

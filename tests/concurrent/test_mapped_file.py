@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file, open_mapped_file
+from aeron_core.concurrent.mapped_file import (
+    ObservedFile,
+    create_mapped_file,
+    free_space,
+    map_new_file,
+    open_mapped_file,
+)
 from aeron_core.errors import ConfigurationError, StorageError
 
 SHM = Path("/dev/shm")
@@ -97,6 +103,57 @@ def test_the_error_for_a_full_disk_suggests_no_mount(tmp_path):
     assert f"{1 << 60} bytes are needed" in str(error.value)
     assert "/dev/shm" not in str(error.value) or tmp_path.is_relative_to(SHM)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_truncated_file_is_detected_also_after_it_was_renamed(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes(8192))
+    observed = ObservedFile(path)
+    observed.check()
+
+    path = path.rename(tmp_path / "other")
+    os.truncate(path, 8191)
+
+    with pytest.raises(StorageError, match="was truncated from 8192 to 8191 bytes") as error:
+        observed.check()
+    assert error.value.errno == errno.EIO
+
+
+def test_a_file_that_grew_is_not_truncated(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes(4096))
+    observed = ObservedFile(path)
+
+    os.truncate(path, 8192)
+
+    observed.check()
+    assert observed.buffer.capacity == 4096
+
+
+def test_an_observed_file_closes_its_descriptor_but_keeps_its_mapping(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"12345678")
+    before = os.listdir("/proc/self/fd")
+
+    buffer = ObservedFile(path).buffer
+
+    assert os.listdir("/proc/self/fd") == before
+    assert buffer.get_bytes(0, 8) == b"12345678"
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "folder"])
+def test_an_observed_file_must_be_a_regular_file_with_content(tmp_path, kind):
+    path = tmp_path / kind
+    if kind == "empty":
+        path.touch()
+    elif kind == "folder":
+        path.mkdir()
+    before = os.listdir("/proc/self/fd")
+
+    with pytest.raises(StorageError, match=str(path)):
+        ObservedFile(path)
+
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_a_missing_file_cannot_be_opened(tmp_path):

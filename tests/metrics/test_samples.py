@@ -1,11 +1,14 @@
 """Metrics of a driver, whatever receives them."""
 
+import os
+import shutil
 import time
 
 import pytest
 
 import aeron_core
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.errors import StorageError
 from aeron_core.metrics.samples import METRICS, driver_samples
 from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.protocol.cnc import CncFile
@@ -23,6 +26,15 @@ def files(tmp_path):
         yield DriverFiles.open(driver.aeron_dir)
 
 
+@pytest.fixture
+def dead_files(files, tmp_path):
+    """A copy of the files, which no driver uses."""
+    directory = tmp_path / "copy"
+    directory.mkdir()
+    shutil.copy(files.cnc.path, directory)
+    return DriverFiles.open(directory)
+
+
 def set_heartbeat(files, time_ms):
     ManyToOneRingBuffer(CncFile.open(files.cnc.path).to_driver).consumer_heartbeat_ms = time_ms
 
@@ -36,6 +48,15 @@ def test_every_sample_belongs_to_a_known_metric_and_has_all_its_labels(files):
 
     assert {sample.metric for sample in found} <= set(METRICS)
     assert all(len(sample.labels) == len(sample.metric.labels) for sample in found)
+
+
+def test_a_truncated_file_is_an_error_instead_of_samples(dead_files):
+    assert values_of(dead_files)
+
+    os.truncate(dead_files.cnc.path, 4096)
+
+    with pytest.raises(StorageError, match="was truncated from"):
+        values_of(dead_files)
 
 
 def test_names_of_metrics_are_distinct():

@@ -52,19 +52,19 @@ def _driver_in(examined: Examination, what: str) -> Finding:
     wanted = "no driver, or one that is alive"
     try:
         files = DriverFiles.open(examined.machine.path(directory))
+        age_ms, is_alive, pid = files.heartbeat_age_ms, files.is_alive, files.cnc.pid
     except CncNotReadyError:
         return Finding(what, "has no complete cnc.dat", wanted)
     except AeronError as error:
         return unknown(what, str(error), wanted)
-    age_ms = files.heartbeat_age_ms
-    if files.is_alive:
-        found = f"process {files.cnc.pid} is a driver, alive: another one needs a directory of its own"
+    if is_alive:
+        found = f"process {pid} is a driver, alive: another one needs a directory of its own"
         return Finding(what, found, wanted)
     if age_ms is None:
         return Finding(what, "the driver has shut down", wanted)
     return judged(
         what,
-        f"the driver of process {files.cnc.pid} died {age_ms // 1000} s ago",
+        f"the driver of process {pid} died {age_ms // 1000} s ago",
         wanted,
         f"aeron-core errors --aeron-dir {directory} shows its errors; aeron-core clean --aeron-dir {directory} frees "
         "its memory, as the next driver does",

@@ -18,7 +18,7 @@ import typer
 from aeron_core._native import positions, wire
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.quantities import size_in_bytes
-from aeron_core.concurrent.mapped_file import open_mapped_file
+from aeron_core.concurrent.mapped_file import ObservedFile
 from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import NO_END_OF_STREAM
@@ -104,7 +104,8 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Show the metadata and the frames of a log buffer."""
     try:
-        inspected = LogBuffer(open_mapped_file(log, read_only=True))
+        file = ObservedFile(log)
+        inspected = LogBuffer(file.buffer)
     except ProtocolError as error:
         raise ProtocolError(f"{log}: {error}", error.code) from error
     terms = range(wire.PARTITION_COUNT) if term is None else [term]
@@ -113,7 +114,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
             {
                 "path": str(log),
                 **_metadata(inspected),
-                "frames": _documents(inspected, terms, dump, limit, gaps),
+                "frames": _documents(file, inspected, terms, dump, limit, gaps),
             }
         )
         return
@@ -125,7 +126,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
         tail = _tail(inspected, index)
         print(f"======== term {index}{_heading(tail)}")
         end = 0
-        for number, frame in enumerate(frames_of(inspected, index, dump, skip_gaps=gaps)):
+        for number, frame in enumerate(_checked(file, frames_of(inspected, index, dump, skip_gaps=gaps))):
             if limit is not None and number >= limit:
                 print(f"... more: --limit {limit}")
                 break
@@ -135,6 +136,14 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
         else:
             if not gaps and _is_gap(end, tail):
                 print(f"{end:>10}: zeros: use --gaps to look further")
+
+
+def _checked(file: ObservedFile, frames: Iterator[InspectedFrame]) -> Iterator[InspectedFrame]:
+    """Yield the frames of a file; raise StorageError if another process truncates it."""
+    file.check()
+    for frame in frames:
+        yield frame
+        file.check()
 
 
 def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[InspectedFrame]:
@@ -224,13 +233,13 @@ def _is_gap(end: int, tail: Tail | None) -> bool:
     return tail.position >= 0 and end < tail.offset
 
 
-def _documents(
-    log: LogBuffer, terms: Iterable[int], dump: int, limit: int | None, gaps: bool
+def _documents(  # noqa: PLR0913 - what the options select
+    file: ObservedFile, log: LogBuffer, terms: Iterable[int], dump: int, limit: int | None, gaps: bool
 ) -> list[dict[str, object]]:
     return [
         {**asdict(frame), "payload": frame.payload.hex()}
         for index in terms
-        for frame in islice(frames_of(log, index, dump, skip_gaps=gaps), limit)
+        for frame in islice(_checked(file, frames_of(log, index, dump, skip_gaps=gaps)), limit)
     ]
 
 

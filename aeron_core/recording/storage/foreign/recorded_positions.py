@@ -12,7 +12,8 @@ from typing import Final
 
 from aeron_core._native import wire
 from aeron_core.concurrent.counters import CountersReader
-from aeron_core.errors import AeronError
+from aeron_core.concurrent.mapped_file import ObservedFile
+from aeron_core.errors import AeronError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.storage.foreign.mark_file import ArchiveMark, read_mark
@@ -37,6 +38,7 @@ class RecordedPositions:
         self._mark: ArchiveMark | None = None
         self._mark_time_s = float("-inf")
         self._counters: CountersReader | None = None
+        self._file: ObservedFile | None = None  # the file of the counters
         self._driver_file: tuple[int, int] | None = None  # device and inode of the mapped file
         self._ids: dict[int, int] = {}  # counter ids by recording id
         self._ids_time_s = float("-inf")
@@ -56,8 +58,12 @@ class RecordedPositions:
         """Return the position up to which a recording was written, None if it has no counter that can be read."""
         self._refresh()
         counters = self._counters
-        if counters is None:
+        if counters is None or self._file is None:
             return None
+        try:
+            self._file.check()
+        except StorageError:
+            return None  # truncated: the driver cannot continue, and its successor has another file
         counter_id = self._ids.get(recording_id)
         if counter_id is None or self._recording_of(counters, counter_id) != recording_id:
             self._search(counters)
@@ -82,7 +88,7 @@ class RecordedPositions:
         if self._mark is None or driver_file is None:
             return
         try:
-            cnc = CncFile.open(self._mark.aeron_dir / CNC_FILE, read_only=True)
+            cnc, self._file = CncFile.observe(self._mark.aeron_dir / CNC_FILE)
         except AeronError:
             return  # of another version, or not complete yet
         self._counters, self._driver_file = (
