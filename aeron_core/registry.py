@@ -237,6 +237,15 @@ class Registry:
             self._tables[hook][name] = (entry, installed)
         return entry, installed
 
+    def is_imported(self, hook: str, name: str) -> bool:
+        """Return whether an entry can be used without an import, also if there is no such entry."""
+        entry, _ = self._tables[hook].get(name, (None, None))
+        return not isinstance(entry, str) or entry.partition(":")[0] in sys.modules
+
+    def import_entry(self, hook: str, name: str) -> None:
+        """Import an entry of a table, if that is needed; raise PluginError if there is none or it is broken."""
+        self._import(hook, name)
+
     def _make(self, hook: str, name: str, *args: Any) -> Any:
         factory, installed = self._import(hook, name)
         try:

@@ -178,13 +178,17 @@ class Simulation:
         open_datagrams = self.network.host(*addresses).open if addresses else self.network.open
         aeron_dir = str(self._directory / f"driver-{len(self.drivers)}")
         arguments = {"aeron_dir": aeron_dir, **_SETTINGS, **settings}
+        registry = Registry.load(self._plugins)
+        # The driver would do this with `start_lookup`, which tests replace to hold back lookups.
+        for medium in ("ipc", "udp"):
+            registry.import_entry("aeron_media_transports", medium)
         driver = SimulatedDriver(
             self,
             MediaDriver(
                 arguments,
                 invoker=True,
                 clock=self.clock,
-                registry=Registry.load(self._plugins),
+                registry=registry,
                 open_datagrams=open_datagrams,
                 connections=self.connections,
                 start_lookup=lambda lookup: self.start_lookup(lookup),  # noqa: PLW0108 - reads the attribute at each call

@@ -13,6 +13,7 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.commands.client_resources import ClientResources
 from aeron_core.driver.conductor.commands.clients import Clients
 from aeron_core.driver.conductor.commands.command_handler import CommandHandler
+from aeron_core.driver.conductor.commands.media_imports import MediaImports
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
 from aeron_core.driver.conductor.registrars import Registrars
 from aeron_core.driver.conductor.stream_errors import record_stream_error
@@ -60,7 +61,8 @@ class Conductor:
         self._resources = ClientResources(context, resolution, self.registrars)
         self._re_resolution = ReResolution(context, resolution, self.registrars)
         self._clients = Clients(context, self._release)
-        self._commands = CommandHandler(context, self._clients, self._resources, terminate)
+        imports = MediaImports(context.registry, resolution.start_helper)
+        self._commands = CommandHandler(context, self._clients, self._resources, imports, terminate)
         self._event = Command()
         self._timer_deadline_ns = context.clock.nano_time()
         self._blocked_position = -1

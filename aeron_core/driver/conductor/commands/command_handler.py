@@ -1,8 +1,9 @@
 """Dispatch of client commands, at most one from the ring per duty cycle.
 
-A command that needs a name lookup stays unfinished until the name is resolved. Later commands of the same
-client are queued behind it, except keepalives, the close of the client, and the request to end the driver, so
-that a client gets its responses in order; commands of other clients are not delayed.
+A command that needs a name lookup, or the modules of a medium, stays unfinished until a helper thread has resolved
+the name, or imported the modules. Later commands of the same client are queued behind it, except keepalives, the close
+of the client, and the request to end the driver, so that a client gets its responses in order; commands of other
+clients are not delayed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.ring_buffer import ReadAction
+from aeron_core.driver.conductor.commands.media_imports import MediumImport
 from aeron_core.driver.conductor.error_sink import CommandRefusedError, code_of, text_of
 from aeron_core.errors import ErrorCode, ProtocolError
 from aeron_core.protocol import commands
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.driver.conductor.commands.client_resources import ClientResources
     from aeron_core.driver.conductor.commands.clients import Client, Clients
+    from aeron_core.driver.conductor.commands.media_imports import MediaImports
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import Unfinished
 
@@ -29,6 +32,14 @@ if TYPE_CHECKING:
 MAX_WAITING: Final = 4096
 #: Commands that are never queued: they do not depend on earlier ones and must not be delayed.
 _IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.TerminateDriver)
+#: Commands whose channel may be the first of its medium.
+_WITH_MEDIA: Final = (
+    commands.AddPublication,
+    commands.AddExclusivePublication,
+    commands.AddSubscription,
+    commands.AddDestination,
+    commands.AddRcvDestination,
+)
 
 
 class CommandHandler:
@@ -39,15 +50,17 @@ class CommandHandler:
         context: DriverContext,
         clients: Clients,
         resources: ClientResources,
+        imports: MediaImports,
         terminate: Callable[[bytes], None],
     ) -> None:
         self._context = context
         self._clients = clients
         self._resources = resources
+        self._imports = imports
         self._terminate = terminate
         # Unfinished and queued commands by client id. Unlike the reference, which executes no command of any client
         # while it resolves a name, this driver delays only the client that waits for the name.
-        self._unfinished: dict[int, tuple[commands.DriverCommand, Unfinished]] = {}
+        self._unfinished: dict[int, tuple[commands.DriverCommand, Unfinished | MediumImport]] = {}
         self._waiting: dict[int, deque[commands.DriverCommand]] = {}
         self._waiting_count = 0
 
@@ -105,20 +118,31 @@ class CommandHandler:
         try:
             # Any exception becomes an error response: the client waits for a response, and a plugin may raise
             # anything.
-            unfinished = self._execute(command)
+            unfinished = self._import_medium(command) or self._execute(command)
         except Exception as error:
             self._refuse(command, error)
             return
         if unfinished is None:
             return
-        if unfinished[0].done():
+        if _is_done(unfinished):
             self._finish(command, unfinished)
         else:
             self._unfinished[command.client_id] = (command, unfinished)
 
-    def _finish(self, command: commands.DriverCommand, unfinished: Unfinished) -> None:
-        future, resolved = unfinished
+    def _import_medium(self, command: commands.DriverCommand) -> MediumImport | None:
+        """Return the import of a medium that a command must wait for, None if it can be executed."""
+        if not isinstance(command, _WITH_MEDIA):
+            return None
+        return self._imports.of(command.channel)
+
+    def _finish(self, command: commands.DriverCommand, unfinished: Unfinished | MediumImport) -> None:
         try:
+            if isinstance(unfinished, MediumImport):
+                unfinished.result()
+                # From the start: the command had no effect yet.
+                self._begin(command)
+                return
+            future, resolved = unfinished
             resolved(future.result())
         except Exception as error:
             self._refuse(command, error)
@@ -126,7 +150,7 @@ class CommandHandler:
     def _resume(self) -> int:
         work = 0
         for client_id, (command, unfinished) in list(self._unfinished.items()):
-            if unfinished[0].done():
+            if _is_done(unfinished):
                 del self._unfinished[client_id]
                 self._finish(command, unfinished)
                 work += 1
@@ -215,3 +239,7 @@ class CommandHandler:
             # The command is too short to contain a correlation id. Answer with 0, an id that no client uses.
             correlation_id = 0
         self._context.clients.on_error(correlation_id, int(code_of(error)), text_of(error))
+
+
+def _is_done(unfinished: Unfinished | MediumImport) -> bool:
+    return (unfinished if isinstance(unfinished, MediumImport) else unfinished[0]).done()

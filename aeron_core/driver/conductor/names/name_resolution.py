@@ -61,7 +61,8 @@ class NameResolution:
         self._resolver = resolver
         self._working = resolver if isinstance(resolver, WorkingNameResolver) else None
         self._prompt = resolver if isinstance(resolver, PromptNameResolver) else None
-        self._start_lookup = start_lookup
+        #: Starts work on a helper thread; raises RuntimeError if the system cannot start one.
+        self.start_helper = start_lookup
         self._clock = clock
         self._counters = counters
         self._events = event_log
@@ -137,7 +138,7 @@ class NameResolution:
                 # Catch every exception: otherwise the future never completes, and the client blocks.
                 future.set_exception(error)
 
-        self._start_lookup(run)
+        self.start_helper(run)
         return future
 
     def _resolve_at_once(self, text: str, uri_key: str) -> SocketAddress:
