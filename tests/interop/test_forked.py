@@ -76,3 +76,78 @@ def test_a_process_whose_parent_is_a_fork_is_not_adopted(tmp_path):
     parent = int(Path(f"/proc/{orphan}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()[1])
     os.kill(orphan, signal.SIGKILL)
     assert parent != os.getpid()
+
+
+SIGNALS = """
+import signal
+print(sorted(each.name for each in signal.valid_signals() if signal.getsignal(each) is signal.SIG_IGN))
+print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+"""
+
+
+@pytest.fixture
+def other_signals():
+    """Ignore and block signals that this process did not when the server was started."""
+    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGHUP)}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("other_signals")
+def test_a_fork_inherits_the_signals_that_its_parent_ignores_and_blocks(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(SIGNALS, encoding="utf-8")
+
+    outputs = [
+        start(program, **environment).communicate()[0] for environment in ({}, {"PYTHONHASHSEED": "1"})
+    ]
+
+    assert outputs[0] == outputs[1]
+    assert "SIGTERM" in outputs[0]
+
+
+@pytest.fixture
+def hello(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import sys; print('hello', *sys.argv[1:])", encoding="utf-8")
+    return program
+
+
+def test_an_interrupt_of_the_terminal_does_not_end_the_server(hello):
+    first = start(hello)
+    first.communicate()
+    os.kill(first._server._process.pid, signal.SIGINT)
+
+    assert start(hello, "again").communicate()[0] == "hello again\n"
+
+
+def test_answers_that_come_too_late_are_not_taken_for_those_of_another_program(hello, monkeypatch):
+    first = start(hello)
+    first.communicate()
+    server = first._server._process
+    server.send_signal(signal.SIGSTOP)
+    with monkeypatch.context() as patch:
+        patch.setattr("forked._FORK_S", 0.1)
+        with pytest.raises(TimeoutError):
+            start(hello, "late")
+    server.send_signal(signal.SIGCONT)
+
+    second = start(hello, "again")
+
+    assert second.communicate()[0] == "hello again\n"
+    assert second.returncode == 0
+
+
+def test_a_server_that_has_ended_is_replaced_at_the_next_start(hello):
+    first = start(hello)
+    first.communicate()
+    first._server._process.kill()
+    first._server._process.wait()
+
+    with pytest.raises((RuntimeError, BrokenPipeError)):
+        start(hello)
+
+    assert start(hello, "again").communicate()[0] == "hello again\n"

@@ -1,12 +1,14 @@
 """Runs Python programs in forks of itself, with modules that it has imported: `fork_server.py SOCKET MODULE...`.
 
-`forked` sends requests over the socket, each a JSON object with three file descriptors: stdin, stdout and stderr. The
-answer is the process id. Runs under any Python from 3.11 on, and starts no thread.
+Sends `ready` over the socket after the imports. `forked` then sends requests, each a JSON object with three file
+descriptors: stdin, stdout and stderr. The answers are the process id, and `started`. Runs under any Python from 3.11
+on, and has no other thread when it forks.
 """
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import gc
 import importlib
 import io
@@ -16,6 +18,7 @@ import runpy
 import signal
 import socket
 import sys
+import threading
 from typing import Any, TextIO
 
 _LONGEST = 1 << 20
@@ -48,11 +51,27 @@ def is_program(server: socket.socket, descriptors: list[int]) -> bool:
         server.send(str(program).encode())
         os._exit(0)
     server.close()
-    for number, descriptor in enumerate(descriptors):
-        os.dup2(descriptor, number)
+    # A descriptor may have one of the numbers that it, or another one, is copied to.
+    copies = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3) for descriptor in descriptors]
     for descriptor in descriptors:
         os.close(descriptor)
+    for number, copy in enumerate(copies):
+        os.dup2(copy, number)
+        os.close(copy)
     return True
+
+
+def set_signals(ignored: set[int], blocked: set[int]) -> None:
+    """Ignore and block the signals that a new process would inherit, and only these."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        if number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        elif number == signal.SIGINT:
+            signal.signal(number, signal.default_int_handler)
+        # Python itself ignores these two when it starts.
+        elif number not in (signal.SIGPIPE, signal.SIGXFSZ) and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def enter(namespace: str) -> None:
@@ -82,7 +101,7 @@ def run(request: dict[str, Any]) -> None:
     os.chdir(request["folder"])
     if request["namespace"]:
         enter(request["namespace"])
-    signal.signal(signal.SIGINT, signal.SIG_IGN if request["ignores_sigint"] else signal.default_int_handler)
+    set_signals(set(request["ignored"]), set(request["blocked"]))
     sys.stdin = os.fdopen(0, encoding=sys.stdin.encoding)
     sys.stdout, sys.stderr = (output(number, before) for number, before in ((1, sys.stdout), (2, sys.stderr)))
     first, *rest = request["arguments"]
@@ -97,10 +116,18 @@ def run(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    # A terminal sends it to this process too, which programs need later.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for module in sys.argv[2:]:
         importlib.import_module(module)
     del sys.path[0]  # the folder of this file; `run` puts the program's one there
     gc.collect()
     # Collections would copy the pages of all objects into each fork.
     gc.freeze()
-    run(serve(socket.socket(fileno=int(sys.argv[1]))))
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            # A lock that it holds would remain locked in each fork.
+            thread.join()
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    connection.send(b"ready")
+    run(serve(connection))

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,16 @@ MODULES = {
 #: Variables that programs read themselves. One that Python or a library reads when it starts needs a fresh process.
 _LATE = ("AERON_", "LUMBERJACK_", "PYTEST_", "PYTHONUNBUFFERED")
 _SET_CHILD_SUBREAPER = 36  # prctl.h
-_TIMEOUT_S = 60
+#: Seconds for the imports of a server, and for a fork. All processors may be busy.
+_START_S = 300
+_FORK_S = 60
 #: Held while this process adopts the programs of any server.
 _forking = threading.Lock()
+#: Held while a server is chosen or started.
+_starting = threading.Lock()
+
+
+_servers: dict[tuple[str, str], _Server] = {}
 
 
 def start_program(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
@@ -64,7 +70,9 @@ class _Server:
     def __init__(self, python: str, modules: str) -> None:
         self.environment = _early(os.environ)
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.settimeout(_TIMEOUT_S)
+        self._is_ready = False
+        #: Whether an exchange was interrupted: its answers may follow later, and would be taken for those of the next.
+        self.is_broken = False
         with other:
             self._process = subprocess.Popen(
                 [python, "-W", "ignore::DeprecationWarning", SERVER, str(other.fileno()), *modules.split()],
@@ -84,28 +92,51 @@ class _Server:
             "namespace": namespace,
             "folder": folder,
             "environment": dict(environment),
-            "ignores_sigint": signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
+            # What a new process inherits; the server may have been started when this was different.
+            "ignored": [each for each in signal.valid_signals() if signal.getsignal(each) is signal.SIG_IGN],
+            "blocked": list(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         }
         with _forking:
             # The program's parent exits, and this process becomes its parent. Only now: it would have to wait for
             # every process whose parent has exited, as the init process does.
             _adopt(True)
             try:
-                socket.send_fds(self._socket, [json.dumps(request).encode()], streams)
-                process_id = int(self._socket.recv(64))
-                assert self._socket.recv(64) == b"started"
+                return self._exchange(json.dumps(request).encode(), streams)
+            except BaseException:
+                self.is_broken = True
+                self._process.kill()
+                raise
             finally:
                 _adopt(False)
+
+    def _exchange(self, request: bytes, streams: list[int]) -> int:
+        if not self._is_ready:
+            self._receive(_START_S)
+            self._is_ready = True
+        socket.send_fds(self._socket, [request], streams)
+        process_id = int(self._receive(_FORK_S))
+        self._receive(_FORK_S)
         return process_id
+
+    def _receive(self, timeout_s: float) -> bytes:
+        self._socket.settimeout(timeout_s)
+        data = self._socket.recv(64)
+        if not data:
+            raise RuntimeError(f"fork server {self._process.args} has ended: see its output")
+        return data
 
     def _close(self) -> None:
         self._socket.close()
-        self._process.wait(_TIMEOUT_S)
+        self._process.wait(_FORK_S)
 
 
-@cache
 def _server(python: str, modules: str) -> _Server:
-    return _Server(python, modules)
+    """Return the server for these modules: a new one if there is none, or the last one is broken."""
+    with _starting:
+        server = _servers.get((python, modules))
+        if server is None or server.is_broken:
+            server = _servers[python, modules] = _Server(python, modules)
+        return server
 
 
 def _early(environment: Mapping[str, str]) -> dict[str, str]:
