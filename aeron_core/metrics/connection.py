@@ -6,6 +6,7 @@ Not here: when it is closed without having ended, and when it may compute its an
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import selectors
 import socket
 from http import HTTPStatus
@@ -42,10 +43,17 @@ class _Refusal:
 class MetricsConnection:
     """A connection and its state; used by one thread."""
 
-    def __init__(self, sock: socket.socket, deadline: float, token: str = "") -> None:
-        """`token`: what a request must have in its header Authorization, empty for nothing."""
+    def __init__(
+        self, sock: socket.socket, deadline: float, token: str = "", host: str | None = None
+    ) -> None:
+        """Use a connected socket.
+
+        `token`: what a request must have in its header Authorization, empty for nothing. `host`: refuse a name in the
+        header Host other than this one and localhost, None for any.
+        """
         sock.setblocking(False)
         self._token = token
+        self._host = host
         self.socket = sock
         #: Time at which the server closes this connection, in seconds of the monotonic clock.
         self.deadline = deadline
@@ -94,7 +102,7 @@ class MetricsConnection:
             return selectors.EVENT_READ
         if not 0 <= end < MAX_REQUEST_LENGTH:
             return self._refuse(_Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
-        parsed = _parse(self._received[:end].decode("latin-1"))
+        parsed = _parse(self._received[:end].decode("latin-1"), self._host)
         if isinstance(parsed, _Refusal):
             return self._refuse(parsed)
         if self._token and not self._is_authorized(parsed.pop(_AUTHORIZATION, "")):
@@ -137,8 +145,8 @@ class MetricsConnection:
         return None
 
 
-def _parse(text: str) -> WSGIEnvironment | _Refusal:
-    """Return the environment of a request for the metrics; a refusal for anything else."""
+def _parse(text: str, host: str | None) -> WSGIEnvironment | _Refusal:
+    """Return the environment of a request for the metrics, and for `host` if it is given; else a refusal."""
     first, *lines = text.split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -152,6 +160,22 @@ def _parse(text: str) -> WSGIEnvironment | _Refusal:
     environ: WSGIEnvironment = {"REQUEST_METHOD": method, "PATH_INFO": METRICS_PATH, "QUERY_STRING": query}
     for line in lines:
         name, _, value = line.partition(":")
+        # A page of another site that rebinds its name to this machine sends that name.
+        if host is not None and name.lower() == "host" and not _is_for(value.strip(), host):
+            return _Refusal(HTTPStatus.MISDIRECTED_REQUEST, f"use an address, localhost or {host}")
         if name.lower() in _PASSED_HEADERS:
             environ[_PASSED_HEADERS[name.lower()]] = value.strip()
     return environ
+
+
+def _is_for(header: str, host: str) -> bool:
+    """Return whether the header Host names `host`, this machine, or an address, which no name server can change."""
+    name = header.lower()
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    if name in ("localhost", host.lower()):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -9,6 +9,7 @@ Invariant: at most `MAX_CONNECTIONS` connections are open, each for at most `REQ
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import selectors
 import socket
@@ -59,6 +60,9 @@ class MetricsServer:
                 f"--metrics={address}: must be an address or a host name, with labels from 1 to 63 characters between "
                 "its dots"
             ) from None
+        # On other addresses, any host that reaches this one may read the metrics anyway.
+        is_local = ipaddress.ip_address(self._listener.getsockname()[0].partition("%")[0]).is_loopback
+        self._host = address.host if is_local else None
         # `close` writes to the first socket of the pair, which wakes the thread that waits for the second.
         self._waker, self._wake = socket.socketpair()
         self._selector = selectors.DefaultSelector()
@@ -146,7 +150,7 @@ class MetricsServer:
         if len(self._connections) >= MAX_CONNECTIONS:
             # A scraper sends its request at once, so the oldest connection is probably an idle one.
             self._drop(next(iter(self._connections.values())))
-        connection = MetricsConnection(sock, now + REQUEST_LIMIT_S, self._token)
+        connection = MetricsConnection(sock, now + REQUEST_LIMIT_S, self._token, self._host)
         self._connections[sock.fileno()] = connection
         self._selector.register(sock, selectors.EVENT_READ, connection)
 

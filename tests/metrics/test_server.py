@@ -21,7 +21,7 @@ from aeron_core.metrics.server import MAX_CONNECTIONS, MetricsServer
 from aeron_core.uri.addresses import HostPort
 
 LOOPBACK = MetricsAccess(HostPort("127.0.0.1", 0))
-GET = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n"
+GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture
@@ -115,6 +115,37 @@ def test_requests_are_answered_with_their_status(connect, request_, status):
     sock.sendall(request_)
 
     assert answer_of(sock).startswith(b"HTTP/1.1 " + status + b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (b"localhost", b"200"),
+        (b"LOCALHOST:80", b"200"),
+        (b"127.0.0.1:9464", b"200"),
+        (b"[::1]:9464", b"200"),
+        (b"10.0.0.1", b"200"),
+        (b"evil.example:9464", b"421"),
+        (b"localhost.evil.example", b"421"),
+        (b"127.0.0.1.evil.example", b"421"),
+        (b"", b"421"),
+    ],
+)
+def test_a_name_that_was_rebound_to_this_machine_is_refused(connect, host, status):
+    sock = connect()
+
+    sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+
+    assert answer_of(sock).startswith(b"HTTP/1.1 " + status)
+
+
+def test_a_server_that_other_hosts_reach_has_any_name():
+    with MetricsServer(HostPort("0.0.0.0", 0), CollectorRegistry()) as server:
+        port = int(server.url.split(":")[2].partition("/")[0])
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as sock:
+            sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: driver.example\r\n\r\n")
+
+            assert answer_of(sock).startswith(b"HTTP/1.1 200")
 
 
 def test_an_answer_has_the_format_and_compression_of_the_request(connect):
