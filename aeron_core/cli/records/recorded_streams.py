@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from types import TracebackType
 from typing import Final, Self
@@ -12,23 +13,38 @@ from rich.table import Table
 
 from aeron_core.cli.options import is_terminal
 from aeron_core.cli.text_table import counted
+from aeron_core.frozen import frozen
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.writing.image_recorder import ImageRecorder
 
 _INTERVAL_S: Final = 0.5
 _MEGABYTE: Final = 1_000_000
+#: Seconds from the end of a recording until the cycle collector runs. Invented: clients keep the log of a closed image
+#: mapped for 3 s, and a collection takes 20 to 40 ms.
+_COLLECTION_S: Final = 10.0
+#: Recordings that have ended whose positions are returned, the newest ones. Invented.
+MAX_ENDED: Final = 1000
+
+
+@frozen()
+class EndedStream:
+    """What is left of a recording that has ended: its recorder would keep the log of the image in memory."""
+
+    descriptor: RecordingDescriptor
+    recorded_position: int
 
 
 class RecordedStreams:
     """Recordings in the order in which this command started them; shown on stderr if it is a terminal."""
 
     def __init__(self) -> None:
-        self._streams: dict[int, ImageRecorder] = {}  # by recording id
+        self._streams: dict[int, ImageRecorder | EndedStream] = {}  # by recording id
         self._begins: dict[int, int] = {}  # position at which this command started, by recording id
         self._shown: dict[int, int] = {}  # position when last shown
         self._rates: dict[int, float] = {}
         self._start_s = self._shown_s = time.monotonic()
         self._was_active = False
+        self._collect_s: float | None = None  # time of the next collection, None for none
         self._live = (
             Live(console=Console(stderr=True), auto_refresh=False, transient=True) if is_terminal() else None
         )
@@ -40,16 +56,20 @@ class RecordedStreams:
         self._begins.setdefault(recording_id, stream.writer.recorded_position)
 
     def positions(self) -> list[tuple[RecordingDescriptor, int]]:
-        """Return the descriptor and the recorded position of each recording; for any thread."""
-        return [
-            (stream.writer.descriptor, stream.writer.recorded_position)
-            for stream in tuple(self._streams.values())
-        ]
+        """Return the descriptor and the recorded position of each recording, of at most `MAX_ENDED` that have ended.
+
+        For any thread.
+        """
+        streams = tuple(self._streams.values())
+        ended = [each for each in streams if isinstance(each, EndedStream)]
+        active = [each for each in streams if not isinstance(each, EndedStream)]
+        return [*map(_state_of, ended[-MAX_ENDED:]), *map(_state_of, active)]
 
     def note_end(self) -> None:
         """Store whether any stream is active; call before the recorder stops."""
         self._was_active = any(
-            not stream.is_stopped and not stream.image.is_closed for stream in self._streams.values()
+            not isinstance(stream, EndedStream) and not stream.is_stopped and not stream.image.is_closed
+            for stream in self._streams.values()
         )
 
     def was_active(self) -> bool:
@@ -57,17 +77,32 @@ class RecordedStreams:
         return self._was_active
 
     def show(self) -> None:
-        """Update the display if it is due; cheap enough for every duty cycle."""
+        """Release what has ended, and update the display, if that is due; cheap enough for every duty cycle."""
         now_s = time.monotonic()
-        if self._live is None or now_s - self._shown_s < _INTERVAL_S:
+        if now_s - self._shown_s < _INTERVAL_S:
+            return
+        self._release(now_s)
+        if self._live is None:
+            self._shown_s = now_s
             return
         for key, stream in self._streams.items():
-            position = stream.writer.recorded_position
+            _, position = _state_of(stream)
             moved = position - self._shown.get(key, self._begins[key])
             self._rates[key] = moved / _MEGABYTE / (now_s - self._shown_s)
             self._shown[key] = position
         self._shown_s = now_s
         self._live.update(self._table(), refresh=True)
+
+    def _release(self, now_s: float) -> None:
+        for key, stream in self._streams.items():
+            if not isinstance(stream, EndedStream) and stream.is_stopped:
+                self._streams[key] = EndedStream(*_state_of(stream))
+                self._collect_s = self._collect_s or now_s + _COLLECTION_S
+        if self._collect_s is not None and now_s >= self._collect_s:
+            self._collect_s = None
+            # An image is part of a reference cycle, and keeps the memory of its log in /dev/shm; a recorder creates too
+            # few objects for the collector to run by itself.
+            gc.collect()
 
     def documents(self, archive: str) -> list[dict[str, object]]:
         """Return one JSON document per recording; `archive`: its path or URI, as the user named it."""
@@ -82,18 +117,15 @@ class RecordedStreams:
                 "start_position": descriptor.start_position,
                 "stop_position": descriptor.stop_position,
                 "is_end_of_stream": descriptor.is_end_of_stream,
-                "recorded_bytes": stream.writer.recorded_position - self._begins[descriptor.recording_id],
+                "recorded_bytes": position - self._begins[descriptor.recording_id],
             }
-            for stream in self._streams.values()
-            for descriptor in (stream.writer.descriptor,)
+            for descriptor, position in map(_state_of, self._streams.values())
         ]
 
     def sentence(self) -> str:
         """Return the totals of all recordings as a sentence."""
         seconds = max(time.monotonic() - self._start_s, 1e-9)
-        length = sum(
-            stream.writer.recorded_position - self._begins[key] for key, stream in self._streams.items()
-        )
+        length = sum(_state_of(stream)[1] - self._begins[key] for key, stream in self._streams.items())
         count = len(self._streams)
         return (
             f"recorded {counted(length, 'byte')} of {counted(count, 'stream')} in {seconds:.3f} s: "
@@ -106,14 +138,14 @@ class RecordedStreams:
         table.add_column("MB/s", justify="right")
         table.add_column("")
         for key, stream in self._streams.items():
-            descriptor = stream.writer.descriptor
+            descriptor, position = _state_of(stream)
             table.add_row(
                 str(key),
                 str(descriptor.stream_id),
                 str(descriptor.session_id),
-                f"{stream.writer.recorded_position:,}",
+                f"{position:,}",
                 f"{self._rates[key]:,.1f}",
-                "ended" if stream.is_stopped else "",
+                "ended" if isinstance(stream, EndedStream) or stream.is_stopped else "",
             )
         return table
 
@@ -130,3 +162,10 @@ class RecordedStreams:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+
+def _state_of(stream: ImageRecorder | EndedStream) -> tuple[RecordingDescriptor, int]:
+    """Return the descriptor and the recorded position."""
+    if isinstance(stream, EndedStream):
+        return stream.descriptor, stream.recorded_position
+    return stream.writer.descriptor, stream.writer.recorded_position
