@@ -77,7 +77,8 @@ class Gate:
             not scope["path"].startswith(_SOCKET)
             or not self._is_of_host(scope)
             or not self._is_of_origin(scope)
-            or (self._tokens is not None and not self._tokens.is_known(scope))
+            # Browsers have the cookie; a token would be an attempt without a delay.
+            or (self._tokens is not None and not self._tokens.is_logged_in(scope))
             or self._sockets >= MAX_SESSIONS
         )
         if is_refused:

@@ -1,6 +1,7 @@
 """Log-in with a token: the form, and cookies of the browsers that have sent the token.
 
-Invariant: the number of cookies that are valid is bounded, and each expires. A wrong token delays the next attempt.
+Invariant: the number of cookies that are valid is bounded, and each expires. A wrong token delays the next attempt of
+its source.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from starlette.types import Receive, Scope
 MAX_BROWSERS: Final = 64
 #: Seconds after which a browser must log in again.
 VALID_S: Final = 12 * 3600
-#: Seconds from a wrong token to the next attempt, and attempts that may wait.
+#: Seconds from a wrong token to the next attempt of the same source, and attempts of a source that may wait.
 PENALTY_S: Final = 1.0
 _MAX_WAITING: Final = 8
 _MAX_FORM_LENGTH: Final = 8192
@@ -46,6 +47,14 @@ input, button { margin-top: 8px; padding: 8px; }
 """
 
 
+class _Attempts:
+    """Attempts of one source, one after the other."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.waiting = 0
+
+
 class TokenCheck:
     """Compares tokens and cookies in constant time; used by the event loop only."""
 
@@ -60,14 +69,16 @@ class TokenCheck:
         self._is_tls = is_tls
         #: Times in seconds of the monotonic clock at which cookies expire, the oldest first.
         self._browsers: dict[str, float] = {}
-        self._attempts = asyncio.Lock()
-        self._waiting = 0
+        # By the address of the source: one host's wrong tokens must not keep the users of others out.
+        self._attempts: dict[str, _Attempts] = {}
 
     def is_known(self, scope: Scope) -> bool:
         """Return whether a request has the token, or the cookie of a browser that is logged in."""
-        kind, _, token = header(scope, b"authorization").partition(" ")
-        if kind.lower() == "bearer":
-            return self._is_token(token.strip())
+        token = _bearer_of(scope)
+        return self.is_logged_in(scope) if token is None else self._is_token(token)
+
+    def is_logged_in(self, scope: Scope) -> bool:
+        """Return whether a request has the cookie of a browser that is logged in."""
         # Not http.cookies, which discards all cookies if one is malformed: other servers of this host set those.
         found = cookie_parser(header(scope, b"cookie")).get(self._name, "")
         now = time.monotonic()
@@ -81,29 +92,36 @@ class TokenCheck:
         """Return the answer to a request without token: the form, or the result of the form."""
         if scope["path"] == self.PATH:
             return await self._log_in(scope, receive)
+        if _bearer_of(scope) is not None:
+            # As long as for a wrong token in the form, so that a header is no faster guess.
+            return await self._attempt(scope, None)
         if is_page:
             return HTMLResponse(_FORM % "", HTTPStatus.UNAUTHORIZED, {"Cache-Control": "no-store"})
-        return PlainTextResponse(
-            "a token is required\n", HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": "Bearer"}
-        )
+        return _required()
 
     async def _log_in(self, scope: Scope, receive: Receive) -> Response:
         try:
             token = await asyncio.wait_for(_token_of(receive), _FORM_S)
         except TimeoutError:
             return PlainTextResponse("the form is incomplete\n", HTTPStatus.REQUEST_TIMEOUT)
-        if self._waiting >= _MAX_WAITING:
+        return await self._attempt(scope, token)
+
+    async def _attempt(self, scope: Scope, token: str | None) -> Response:
+        """Return the answer to the token of a form, or to a wrong one in a header, for which `token` is None."""
+        source = (scope.get("client") or ("",))[0]
+        attempts = self._attempts.setdefault(source, _Attempts())
+        if attempts.waiting >= _MAX_WAITING:
             return PlainTextResponse("too many attempts\n", HTTPStatus.TOO_MANY_REQUESTS)
-        self._waiting += 1
+        attempts.waiting += 1
         try:
-            async with self._attempts:
-                if not self._is_token(token):
+            async with attempts.lock:
+                if token is None or not self._is_token(token):
                     await asyncio.sleep(PENALTY_S)
-                    return HTMLResponse(
-                        _FORM % "This is not the token.", HTTPStatus.FORBIDDEN, {"Cache-Control": "no-store"}
-                    )
+                    return _required() if token is None else _refused()
         finally:
-            self._waiting -= 1
+            attempts.waiting -= 1
+            if not attempts.waiting:
+                del self._attempts[source]
         response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
         response.set_cookie(
             self._name, self._new_cookie(), VALID_S, secure=self._is_tls, httponly=True, samesite="strict"
@@ -119,6 +137,20 @@ class TokenCheck:
             del self._browsers[next(iter(self._browsers))]
         self._browsers[cookie] = time.monotonic() + VALID_S
         return cookie
+
+
+def _required() -> Response:
+    return PlainTextResponse("a token is required\n", HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
+
+
+def _refused() -> Response:
+    return HTMLResponse(_FORM % "This is not the token.", HTTPStatus.FORBIDDEN, {"Cache-Control": "no-store"})
+
+
+def _bearer_of(scope: Scope) -> str | None:
+    """Return the token in the header Authorization, None if it has none."""
+    kind, _, token = header(scope, b"authorization").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
 
 
 def header(scope: Scope, name: bytes) -> str:

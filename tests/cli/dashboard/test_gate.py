@@ -212,7 +212,9 @@ def test_programs_send_the_token_in_a_header(header):
 @pytest.mark.parametrize(
     "header", ["Bearer", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer é"]
 )
-def test_another_header_is_no_token(header):
+def test_another_header_is_no_token(header, monkeypatch):
+    monkeypatch.setattr(tokens, "PENALTY_S", 0)
+
     assert ask(gate(GUARDED), "/snapshots", authorization=header).status == HTTPStatus.UNAUTHORIZED
 
 
@@ -263,6 +265,47 @@ def test_a_wrong_token_is_refused_after_a_delay(monkeypatch):
     assert "This is not the token." in answer.text
     assert "set-cookie" not in answer.headers
     assert slept == [tokens.PENALTY_S]
+
+
+def test_a_wrong_token_in_a_header_is_refused_after_the_same_delay(monkeypatch):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr(tokens.asyncio, "sleep", sleep)
+    front = gate(GUARDED)
+
+    assert ask(front, "/snapshots", authorization="Bearer wrong").status == HTTPStatus.UNAUTHORIZED
+    assert slept == [tokens.PENALTY_S]
+    token = f"Bearer {TOKEN}"
+    assert not ask(front, "/_nicegui_ws/socket.io/", kind="websocket", authorization=token).is_connected
+
+
+def test_wrong_tokens_of_one_source_do_not_delay_another():
+    async def run():
+        check = TokenCheck(TOKEN, 8900, is_tls=False)
+
+        async def log_in_from(source, token):
+            async def receive():
+                return {"type": "http.request", "body": f"token={token}".encode()}
+
+            scope = {"path": "/login", "headers": [], "client": (source, 1)}
+            return (await check.answer(scope, receive, is_page=False)).status_code
+
+        tasks = [asyncio.create_task(log_in_from("10.0.0.1", "wrong")) for _ in range(20)]
+        await asyncio.sleep(0)
+        other = await log_in_from("10.0.0.2", TOKEN)
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        return other, [each for each in ended if isinstance(each, int)], check._attempts
+
+    other, refused, attempts = asyncio.run(run())
+
+    assert other == HTTPStatus.SEE_OTHER
+    assert set(refused) == {HTTPStatus.TOO_MANY_REQUESTS}
+    assert attempts == {}
 
 
 def test_a_form_of_another_page_is_refused():
