@@ -24,7 +24,7 @@ from aeron_core.observation.snapshots import DriverSnapshot
 VERSION: Final = 1
 #: Path of the document on a server.
 SNAPSHOTS_PATH: Final = "/snapshots"
-#: Drivers of a document, and counters of a driver. Invented.
+#: Drivers of a document, and counters of all of them. Invented: so many short ones take 0.8 s of a processor and 60 MB.
 _MAX_DRIVERS: Final = 64
 _MAX_COUNTERS: Final = 100_000
 #: Characters of a directory: PATH_MAX of Linux. The page has it several times for each stream.
@@ -62,7 +62,11 @@ def snapshots_of(data: bytes) -> list[DriverSnapshot]:
         found = json.loads(data)
         if not isinstance(found, dict) or found.get("version") != VERSION:
             raise ValueError(f"must be an object with version {VERSION}")
-        return [_snapshot_of(each) for each in found["drivers"][:_MAX_DRIVERS]]
+        drivers = found["drivers"][:_MAX_DRIVERS]
+        count = sum(len(each["counters"]) for each in drivers)
+        if count > _MAX_COUNTERS:
+            raise ValueError(f"{count} counters: must be at most {_MAX_COUNTERS}")
+        return [_snapshot_of(each) for each in drivers]
     # Any of these may follow from another structure.
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, binascii.Error) as error:
         raise ProtocolError(f"no snapshots of a dashboard: {str(error)[:200]}") from error
@@ -77,7 +81,7 @@ def _snapshot_of(found: Any) -> DriverSnapshot:
         _checked(found["time_ns"]),
         _checked(found["monotonic_ns"]),
         driver,
-        tuple(map(_record_of, found["counters"][:_MAX_COUNTERS])),
+        tuple(map(_record_of, found["counters"])),
         **details_of(found["details"]),
     )
 

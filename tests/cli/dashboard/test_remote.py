@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from observed import STREAM_ID, heartbeat, record, records_of, snapshot
 
-from aeron_core.cli.dashboard import remote
+from aeron_core.cli.dashboard import exchange, remote
 from aeron_core.cli.dashboard.exchange import document_of_snapshots, snapshots_of
 from aeron_core.cli.dashboard.remote import RemoteSource, query_table
 from aeron_core.cli.top.sources import DriverStatus
@@ -105,6 +105,17 @@ def test_a_damaged_exchange_is_refused(change):
 
     with pytest.raises(ProtocolError, match="no snapshots of a dashboard"):
         snapshots_of(json.dumps(found).encode())
+
+
+def test_more_counters_than_all_drivers_may_have_are_refused(monkeypatch):
+    count = 2 * len(WHOLE.counters)
+    monkeypatch.setattr(exchange, "_MAX_COUNTERS", count)
+    assert len(snapshots_of(document_of_snapshots([WHOLE] * 2))) == 2
+
+    monkeypatch.setattr(exchange, "_MAX_COUNTERS", count - 1)
+
+    with pytest.raises(ProtocolError, match=f"{count} counters: must be at most {count - 1}"):
+        snapshots_of(document_of_snapshots([WHOLE] * 2))
 
 
 def test_a_directory_that_no_driver_can_have_is_refused():
