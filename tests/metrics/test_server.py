@@ -140,7 +140,7 @@ def test_a_name_that_was_rebound_to_this_machine_is_refused(connect, host, statu
 
 
 def test_a_server_that_other_hosts_reach_has_any_name():
-    with MetricsServer(HostPort("0.0.0.0", 0), CollectorRegistry()) as server:
+    with MetricsServer(MetricsAccess(HostPort("0.0.0.0", 0)), CollectorRegistry()) as server:
         port = int(server.url.split(":")[2].partition("/")[0])
         with socket.create_connection(("127.0.0.1", port), timeout=20) as sock:
             sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: driver.example\r\n\r\n")
