@@ -135,10 +135,13 @@ class SourceOptions(Options):
     )
     max_bytes_per_trigger: Size | None = Field(
         None,
-        description="Maximum bytes of a micro-batch over all recordings, shared in proportion to their lags.",
+        description="Maximum bytes of a micro-batch over all recordings, shared in proportion to their lags. "
+        "Spark 4.1 ignores limits of data sources in Python.",
     )
     min_bytes_per_trigger: Size | None = Field(
-        None, description="Minimum bytes of a micro-batch; waits for them for at most `maxTriggerDelay`."
+        None,
+        description="Minimum bytes of a micro-batch; waits for them for at most `maxTriggerDelay`. "
+        "Spark 4.1 ignores it.",
     )
     max_trigger_delay: DurationNs = Field(
         15 * 60_000_000_000,

@@ -6,6 +6,7 @@ query's runner.
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 import threading
 import time
@@ -13,12 +14,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    SupportsTriggerAvailableNow,
-)
 
 from aeron_core.recording.retention.leases import write_lease
 from pyspark_aeron.options import SourceOptions
@@ -30,6 +25,31 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pyspark_aeron.reading.live_spool import LiveSpool
+
+# Spark 4.1 asks no data source in Python for limits.
+if TYPE_CHECKING or importlib.util.find_spec("pyspark.sql.streaming.datasource") is not None:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        SupportsTriggerAvailableNow,
+    )
+else:
+
+    class ReadLimit:
+        """Limit of a micro-batch."""
+
+    class ReadAllAvailable(ReadLimit):
+        """No limit."""
+
+    class ReadMaxBytes(ReadLimit):
+        """Limit in bytes."""
+
+        def __init__(self, max_bytes: int) -> None:
+            self.max_bytes = max_bytes
+
+    class SupportsTriggerAvailableNow:
+        """Source that is prepared for Trigger.AvailableNow."""
 
 
 # Pause while there is less than `minBytesPerTrigger`. An invented number: the longest pause between two polls of an
@@ -47,6 +67,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._spool: LiveSpool | None = None
         self._target: Offset | None = None  # end of a query with Trigger.AvailableNow, else None
         self._waiting_since_s: float | None = None  # start of the wait for `minBytesPerTrigger`
+        self._planned: dict[str, Any] | None = None  # end of the last batch that this process has planned
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_opened": None, "_spool": None}
@@ -58,7 +79,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         start = self._selection.start()
         self._lease(start)
-        return start.to_json()
+        self._planned = start.to_json()
+        return self._planned
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Return the limit of a micro-batch: `maxBytesPerTrigger`, or all data without it."""
@@ -69,13 +91,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Record the current positions, at which the query will end."""
         self._target = self._selection.latest()
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(  # noqa: N802
+        self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
+    ) -> dict[str, Any]:
         """Return the end of the next micro-batch, or `start`; wait up to `pollTimeout` for new data.
 
+        Spark 4.1 gives neither argument, and does not call `prepareForTriggerAvailableNow`: batches have no limit then.
         Raises DataLossError for data that was lost, or purged with failOnDataLoss; RecordingError for a checkpoint of
         another archive; and the error that ended the recording of a live stream.
         """
         selection = self._selection
+        start = self._planned if start is None else start
+        if start is None:
+            return selection.latest().to_json()  # of a query that has just been restarted
         begin = Offset.parse(start, selection.archive.uuid)
         if self._spool is not None:
             self._spool.check()
@@ -89,7 +117,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end.check_not_before(begin)
         # Computing the ranges here reports purged data before a task fails.
         length = sum(piece.length for piece in selection.ranges(begin, end))
-        if self._waits_for_more(length):
+        if limit is not None and self._waits_for_more(length):
             time.sleep(_LONGEST_PAUSE_S)  # Spark calls again at once
             return begin.to_json()
         if isinstance(limit, ReadMaxBytes):
@@ -105,6 +133,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Data before `start` may be purged from now on. Raises the errors of `Selection.ranges` and `split`.
         """
+        self._planned = end
         if start == end:
             return []
         selection = self._selection
