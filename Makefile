@@ -199,6 +199,6 @@ sanitize-threads: $(VENV)/.installed $(VENV)/.developing
 	$(PYTHON) tools/sanitize thread
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-java .venv-java.lock .venv-lumberjack .venv-sp build dist wheelhouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-jars .venv-jars.lock .venv-java .venv-java.lock .venv-lumberjack .venv-sp .venv-spark-* build dist wheelhouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find $(ROOTS) tests -name '__pycache__' -prune -exec rm -rf {} +
 	find $(ROOTS) -name '*.so' -delete

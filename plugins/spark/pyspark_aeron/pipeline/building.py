@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from pyspark_aeron.decoders import decode
 from pyspark_aeron.pipeline.definition import (
     AVAILABLE_NOW,
+    LAKEHOUSES,
     Pipeline,
     QuerySink,
     Source,
     Watermark,
     option_of,
 )
+from pyspark_aeron.pipeline.lakehouses import aligned, start_lakehouse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +32,10 @@ class Built:
     views: Mapping[str, DataFrame]
 
     def start(self) -> list[StreamingQuery]:
-        """Start and return all queries; if one fails to start, stop the others and raise Spark's error."""
+        """Start and return all queries; if one fails to start, stop the others and raise Spark's error.
+
+        Raises ConfigurationError if the table of a lakehouse has another schema, or the jar of its format is missing.
+        """
         started: list[StreamingQuery] = []
         try:
             # A generator, so that `started` contains the queries before a failure.
@@ -43,11 +48,14 @@ class Built:
 
     def _start(self, sink: QuerySink) -> StreamingQuery:
         pipeline = self.pipeline
+        checkpoint = f"{pipeline.checkpoint.rstrip('/')}/{sink.query}"
+        frame = self.views[sink.source]
+        if sink.format in LAKEHOUSES:
+            frame = aligned(self.spark, sink, frame)
         writer = (
-            self.views[sink.source]
-            .writeStream.queryName(sink.query)
+            frame.writeStream.queryName(sink.query)
             .outputMode(sink.mode)
-            .option("checkpointLocation", f"{pipeline.checkpoint.rstrip('/')}/{sink.query}")
+            .option("checkpointLocation", checkpoint)
         )
         trigger = sink.trigger or pipeline.trigger
         if trigger == AVAILABLE_NOW:
@@ -56,6 +64,8 @@ class Built:
             writer = writer.trigger(processingTime=trigger)
         if sink.format == "jdbc":
             return writer.foreachBatch(_JdbcBatches(sink)).start()
+        if sink.format in LAKEHOUSES:
+            return start_lakehouse(self.spark, sink, frame, writer, checkpoint)
         writer = writer.format(sink.format)
         for name, value in sink.options.items():
             writer = writer.option(name, value)

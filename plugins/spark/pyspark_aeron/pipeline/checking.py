@@ -22,6 +22,7 @@ from pyspark_aeron.connect import SCHEME
 from pyspark_aeron.decoders import find_decoder
 from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.pipeline.definition import (
+    LAKEHOUSES,
     Pipeline,
     QuerySink,
     Source,
@@ -30,6 +31,7 @@ from pyspark_aeron.pipeline.definition import (
     option_of,
     read_document,
 )
+from pyspark_aeron.pipeline.lakehouses import ICEBERG_CATALOG, coordinates
 from pyspark_aeron.reading.selection import Selection
 from pyspark_aeron.writing.sink_options import SinkOptions
 
@@ -136,8 +138,8 @@ def _problems_of_source(source: Source, parts: _Parts) -> Iterator[str]:
                 yield str(error)
         except AeronError as error:
             yield str(error)
-    elif source.format == "delta":
-        yield from _problems_of_delta(parts)
+    elif source.format in LAKEHOUSES:
+        yield from _problems_of_lakehouse(source, parts)
     try:
         find_decoder(source.decode)
     except AeronError as error:
@@ -180,8 +182,8 @@ def _problems_of_sink(sink: QuerySink, parts: _Parts) -> Iterator[str]:
             SinkOptions.parse(options)
         except AeronError as error:
             yield str(error)
-    elif sink.format == "delta":
-        yield from _problems_of_delta(parts)
+    elif sink.format in LAKEHOUSES:
+        yield from _problems_of_lakehouse(sink, parts)
     if sink.path is not None and not parts.is_elsewhere:
         yield from (f"path: {problem}" for problem in _problems_of_folder(sink.path))
 
@@ -198,23 +200,31 @@ def _problems_of_folder(location: str) -> Iterator[str]:
         yield f"{location}: {there} must be writable for this user"
 
 
-def _problems_of_delta(parts: _Parts) -> Iterator[str]:
-    """Yield what Delta Lake lacks: a jar for the installed version of Spark, and settings."""
+def _problems_of_lakehouse(part: Source | QuerySink, parts: _Parts) -> Iterator[str]:
+    """Yield what a format lacks: a jar for the installed version of Spark, and settings."""
     if parts.is_elsewhere:
         return
-    if not any("delta" in parts.settings.get(name, "") for name in _JARS) and not _has_delta_jar():
+    name = part.format
+    if not any(name in parts.settings.get(setting, "") for setting in _JARS) and not _has_jar(name):
         yield (
-            "format delta: Delta Lake is not installed: settings must name a jar of it that was made for the Spark "
-            'that is installed, as "spark.jars" = "<path>" or "spark.jars.packages" = '
-            '"io.delta:delta-spark_<Spark>_2.13:<version>"; one for another Spark does not start'
+            f"format {name}: it is not installed: settings must name a jar of it that was made for the Spark that is "
+            f'installed, as "spark.jars" = "<path>" or "spark.jars.packages" = "<coordinates>": {coordinates(name)}'
         )
-    for name, value in _DELTA_SETTINGS.items():
-        if value not in parts.settings.get(name, ""):
-            yield f'format delta: settings must have "{name}" = "{value}"'
+    if name == "delta":
+        for setting, value in _DELTA_SETTINGS.items():
+            if value not in parts.settings.get(setting, ""):
+                yield f'format delta: settings must have "{setting}" = "{value}"'
+    elif isinstance(part, QuerySink) and part.table is not None:
+        setting = f"spark.sql.catalog.{part.table.partition('.')[0]}"
+        if setting not in parts.settings:
+            yield (
+                f'table {part.table}: settings must have "{setting}" = "{ICEBERG_CATALOG}", and those of the catalog, '
+                "such as its type and warehouse"
+            )
 
 
-def _has_delta_jar() -> bool:
+def _has_jar(name: str) -> bool:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         return False
-    return any((Path(spec.origin).parent / "jars").glob("delta-spark*.jar"))
+    return any((Path(spec.origin).parent / "jars").glob(f"{name}-spark*.jar"))

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -46,7 +46,9 @@ from pyspark_aeron.option_parsing import allowed
 
 AVAILABLE_NOW = "available-now"
 #: Formats that Spark writes into a folder.
-FILE_FORMATS = frozenset({"parquet", "delta", "json", "csv", "orc", "text"})
+FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text"})
+#: Formats of tables with transactions, which a path or a name identifies.
+LAKEHOUSES = frozenset({"delta", "iceberg"})
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MASTER = re.compile(r"local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|sc|k8s|mesos)://.+|yarn")
@@ -63,6 +65,7 @@ _UNITS = {
 _SHORT_NAMES = {form: unit for unit, name in _UNITS.items() for form in (name, name.removesuffix("s"))}
 
 OutputMode = Literal["append", "update", "complete"]
+_OTHER_MODE = {"update": "complete", "complete": "update"}
 
 
 def _text(value: object) -> object:
@@ -210,13 +213,30 @@ class QuerySink(_Part):
     source: Identifier = Field(alias="from", description="Name of the source or step.")
     name: Identifier | None = Field(None, description="Name of the query; default: that of `from`.")
     format: str = Field(
-        "parquet", description="parquet, delta (when installed), console, aeron, jdbc, or any that Spark has."
+        "parquet", description="parquet, delta, iceberg, console, aeron, jdbc, or any that Spark has."
     )
     path: str | None = Field(None, description="Target: a folder or URI; for aeron the archive.")
+    table: str | None = Field(
+        None, description="For delta and iceberg, the name of the table in a catalog, instead of `path`."
+    )
     mode: OutputMode = Field("append", description="append, update or complete, as Spark defines them.")
     options: Options = Field({}, description="Options of the data sink, by their original names.")
     partition_by: tuple[str, ...] = Field(
-        (), description="Columns by which files of Parquet and Delta are partitioned into folders."
+        (), description="Columns by which files of a table are partitioned; those of an existing one stay."
+    )
+    merge_on: tuple[str, ...] = Field(
+        (),
+        description="For delta and iceberg, the key columns: a row replaces that with the same key, or is added.",
+    )
+    merge_order: str | None = Field(
+        None,
+        description="With `merge_on`, the column, such as position, of which the greatest value of a key is kept. "
+        "Without it, the row of a later batch is kept, and two rows with one key in a batch fail the query.",
+    )
+    schema_evolution: bool = Field(
+        False,
+        description="For delta and iceberg, whether to add columns to a table that lacks them; otherwise they are an "
+        "error.",
     )
     trigger: TriggerText | None = Field(
         None, description="Trigger of this query; default: that of the pipeline."
@@ -234,8 +254,9 @@ class QuerySink(_Part):
             faults.append(
                 f"query {self.query}: path: must be given for {self.format}: a folder or URI to write to"
             )
-        if self.format in FILE_FORMATS - {"delta"} and self.mode != "append":
+        if self.format in FILE_FORMATS and self.mode != "append":
             faults.append(f"query {self.query}: mode {self.mode}: must be append for {self.format}")
+        faults += [f"query {self.query}: {fault}" for fault in self._faults_of_table()]
         if self.format == "jdbc":
             given = {name.lower() for name in self.options}
             faults += [
@@ -246,6 +267,24 @@ class QuerySink(_Part):
         if faults:
             raise ConfigurationError("; ".join(faults))
         return self
+
+    def _faults_of_table(self) -> Iterator[str]:
+        """Yield what is wrong with the keys of lakehouses."""
+        if self.format not in LAKEHOUSES:
+            for key in ("table", "merge_on", "merge_order", "schema_evolution"):
+                if getattr(self, key):
+                    yield f"{key}: must be given for {' and '.join(sorted(LAKEHOUSES))} only, not for {self.format}"
+            return
+        if (self.path is None) == (self.table is None):
+            yield f"path, table: exactly one must be given for {self.format}: a folder or URI, or a name in a catalog"
+        if self.merge_on and self.options:
+            yield f"options: {', '.join(self.options)}: must not be given with merge_on, which does not use them"
+        if self.merge_order is not None and not self.merge_on:
+            yield f"merge_order={self.merge_order}: must be given with merge_on, the key columns, only"
+        refused = "complete" if self.merge_on else "update"
+        if self.mode == refused:
+            kind = "with" if self.merge_on else "without"
+            yield f"mode {self.mode}: must be append or {_OTHER_MODE[refused]} for {self.format} {kind} merge_on"
 
 
 class Pipeline(_Part):

@@ -221,9 +221,49 @@ def test_missing_parts_of_delta_are_reported_with_a_remedy(write, whole):
 
     problems = check_file(write(delta))
 
-    assert "Delta Lake is not installed: settings must name a jar of it" in problems[0]
+    assert "format delta: it is not installed: settings must name a jar of it" in problems[0]
+    assert "io.delta:delta-spark_4." in problems[0]
     assert len(problems) == 3
     assert check_file(write(delta.replace("settings = {", "settings = {" + settings))) == []
+
+
+def test_missing_parts_of_iceberg_are_reported_with_a_remedy(write, whole):
+    problems = check_file(write(whole.replace('format = "noop"', 'format = "iceberg"\ntable = "lake.copy"')))
+
+    assert "org.apache.iceberg:iceberg-spark-runtime-4." in problems[0]
+    assert problems[1].startswith(
+        'query copy: table lake.copy: settings must have "spark.sql.catalog.lake" = '
+    )
+    assert len(problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("sink", "message"),
+    [
+        (
+            'format = "noop"\nmerge_on = ["a"]',
+            "merge_on: must be given for delta and iceberg only, not for noop",
+        ),
+        ('format = "delta"', "path, table: exactly one must be given for delta"),
+        ('format = "delta"\npath = "d"\ntable = "t"', "path, table: exactly one must be given for delta"),
+        ('format = "delta"\npath = "d"\nmerge_order = "a"', "merge_order=a: must be given with merge_on"),
+        (
+            'format = "iceberg"\ntable = "t"\nmode = "update"',
+            "mode update: must be append or complete for iceberg",
+        ),
+        (
+            'format = "delta"\npath = "d"\nmerge_on = ["a"]\nmode = "complete"',
+            "mode complete: must be append or update for delta with merge_on",
+        ),
+        (
+            'format = "delta"\npath = "d"\nmerge_on = ["a"]\noptions = { x = "1" }',
+            "options: x: must not be given with merge_on",
+        ),
+    ],
+)
+def test_keys_of_lakehouses_that_do_not_fit_are_refused(write, sink, message):
+    with pytest.raises(ConfigurationError, match=message):
+        load_pipeline(write(WHOLE.replace('format = "noop"', sink)))
 
 
 @pytest.mark.parametrize("text", ["", "spark:/h", "local[", "a" * 5000])

@@ -56,7 +56,7 @@ def class_archive(folder):
         QUICK.encode(),
     ]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
-    path = folder / f"spark-{digest[:16]}.jsa"
+    path = folder / pyspark.__version__ / f"spark-{digest[:16]}.jsa"
     with alone(path):
         if not path.exists():
             make_class_archive(path)
