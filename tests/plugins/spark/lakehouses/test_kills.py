@@ -1,0 +1,174 @@
+"""Every message exists once in tables of Delta Lake and Iceberg, however often a pipeline or its executor is killed.
+
+Rounds: AERON_CORE_KILL_ROUNDS, default 1; each has a kill within a batch of Delta Lake and one of Iceberg, at random
+positions, appended and merged in turn.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from lakehouse_jars import SETTINGS, jars
+
+from aeron_core.testing.recordings import RecordingUnderTest
+
+pytestmark = pytest.mark.system
+ROUNDS = int(os.environ.get("AERON_CORE_KILL_ROUNDS", "1"))
+SINKS = ("delta", "iceberg_merged", "delta_merged", "iceberg")
+TIMEOUT_S = 300
+MESSAGES = 4 * 409  # of 100 bytes in four terms
+
+
+def text_of(folder, master):
+    settings = {
+        **SETTINGS,
+        "spark.jars": jars(),
+        "spark.sql.shuffle.partitions": "1",
+        "spark.log.level": "ERROR",
+    }
+    lines = [f'"{name}" = "{value}"' for name, value in settings.items()]
+    merge = 'merge_on = ["position"]\nmerge_order = "position"'
+    return "\n".join(
+        [
+            f'name = "tables"\nmaster = "{master}"\ncheckpoint = "{folder}/checkpoint"\ntrigger = "10 ms"',
+            f'[sources.log]\narchive = "{folder}/archive"\n[settings]',
+            *lines,
+            *(
+                f'[[sinks]]\nfrom = "log"\nname = "{name}"\nformat = "{name.partition("_")[0]}"\n'
+                f'path = "{folder}/{name}"\n{merge if name.endswith("_merged") else ""}'
+                for name in SINKS
+            ),
+        ]
+    )
+
+
+class Tables:
+    """A pipeline process that copies an archive into four tables."""
+
+    def __init__(self, folder, master):
+        self.folder = folder
+        self.source = RecordingUnderTest.begin(folder / "archive")
+        self.count = 0
+        self._file = folder / "pipeline.toml"
+        self._file.write_text(text_of(folder, master))
+        self._log = folder / "pipeline.log"
+        self.process = None
+
+    def start(self):
+        with self._log.open("w") as log:
+            command = [sys.executable, "-m", "aeron_core", "pipeline", "run", str(self._file)]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def grow(self):
+        for _ in range(4):
+            self.source.fill_term(100)
+        self.count += MESSAGES
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(TIMEOUT_S)
+        assert self.process.returncode == 0, self._log.read_text()
+
+    def batches(self, sink):
+        """Return the numbers of planned and committed batches."""
+        folder = self.folder / "checkpoint" / sink
+        return tuple(
+            sum(path.name.isdigit() for path in (folder / kind).glob("*")) for kind in ("offsets", "commits")
+        )
+
+    def wait_until(self, condition):
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while not condition():
+            assert self.process.poll() is None, self._log.read_text()
+            assert time.monotonic() < deadline_s, self._log.read_text()
+            time.sleep(0.005)
+
+    def wait_within_batch(self, sink):
+        def is_within():
+            begun, done = self.batches(sink)
+            return begun > done
+
+        self.wait_until(is_within)
+
+    def wait_idle(self):
+        """Wait until all tables have everything that is recorded: their queries wait for more then."""
+
+        def is_idle():
+            counts = [self.batches(sink) for sink in SINKS]
+            return all(begun == done > 0 for begun, done in counts) and all(map(self._has_all, SINKS))
+
+        self.wait_until(is_idle)
+
+    def _has_all(self, sink):
+        last = max(
+            (self.folder / "checkpoint" / sink / "offsets").glob("[0-9]*"), key=lambda path: int(path.name)
+        )
+        return f'"0": {self.source.position}' in last.read_text()
+
+    def check(self, spark):
+        for sink in SINKS:
+            frame = spark.read.format(sink.partition("_")[0]).load(str(self.folder / sink))
+            counts = frame.selectExpr("count(*)", "count(DISTINCT position)").first()
+            assert (sink, *counts) == (sink, self.count, self.count)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    started = []
+
+    def make(master):
+        started.append(Tables(tmp_path, master))
+        return started[-1]
+
+    yield make
+    for each in started:
+        if each.process is not None and each.process.poll() is None:
+            each.kill()
+
+
+def test_every_message_exists_once_after_kills_of_spark_during_batches(request, tables):
+    copied = tables("local[2]")
+    replayed = 0
+    for number in range(2 * ROUNDS):
+        copied.start()
+        copied.grow()
+        copied.wait_within_batch(SINKS[number % len(SINKS)])
+        copied.kill()
+        replayed += sum(begun - done for begun, done in map(copied.batches, SINKS))
+    copied.start()
+    copied.wait_idle()
+    copied.stop()
+
+    copied.check(request.getfixturevalue("spark"))
+    print(f"{2 * ROUNDS} kills of Spark, {replayed} batches repeated: {copied.count} messages in each table")
+
+
+def test_every_message_exists_once_after_kills_of_executors_during_batches(request, tables, processes_of):
+    copied = tables("local-cluster[1,2,1024]")
+    copied.start()
+    copied.grow()
+    for number in range(2 * ROUNDS):
+        copied.wait_within_batch(SINKS[number % len(SINKS)])
+        executors = []
+
+        def found(executors=executors):
+            executors[:] = processes_of(copied.process.pid, "CoarseGrainedExecutorBackend")
+            return bool(executors)
+
+        copied.wait_until(found)
+        for executor in executors:
+            os.kill(executor, signal.SIGKILL)
+        copied.wait_idle()
+        copied.grow()
+    copied.wait_idle()
+    copied.stop()
+
+    copied.check(request.getfixturevalue("spark"))
+    print(f"{2 * ROUNDS} kills of executors: {copied.count} messages in each table")
