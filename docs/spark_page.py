@@ -101,7 +101,7 @@ def spark_page() -> Iterator[str]:
     )
     yield "## In Python\n"
     yield "```{api} pyspark_aeron\nregister\nDefaultSource\n```\n"
-    yield "```{api} pyspark_aeron.decoders\ndecode\n```\n"
+    yield "```{api} pyspark_aeron.decoders\ndecode\ndecode_sound\ndead_letters\n```\n"
     yield "```{api} pyspark_aeron.lag_listener\nLagListener()\nQueryLag\n```\n"
     yield "```{api} pyspark_aeron.lag_metrics\nLagMetrics()\n```\n"
     yield "```{api} pyspark_aeron.session\nsession\n```\n"

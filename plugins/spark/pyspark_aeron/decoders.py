@@ -8,23 +8,29 @@ an option that they do not have. Other distributions add decoders by the entry-p
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
 
 from aeron_core.errors import ConfigurationError, PluginError
+from pyspark_aeron.decoding.arrow_ipc import broken_arrow, decode_arrow_ipc
+from pyspark_aeron.decoding.avro_schema import MARK, avro_schemas
+from pyspark_aeron.decoding.protobuf import ProtobufConvert, ddl_of, message_class, read_descriptors
+from pyspark_aeron.decoding.rows import CORRUPT, PAYLOAD, map_payloads, take_options
+from pyspark_aeron.decoding.sbe import SbeConvert
+from pyspark_aeron.decoding.sbe_schema import read_layout
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 Decoder = Callable[["DataFrame", Mapping[str, str]], "DataFrame"]
 
 #: Entry-point group in which distributions register decoders.
 GROUP: Final = "pyspark_aeron.decoders"
-PAYLOAD: Final = "payload"
-#: Column with the text of a payload that could not be decoded; null otherwise.
-CORRUPT: Final = "_corrupt"
-_EXAMPLE: Final = '"host string, load double"'
+_RAW: Final = "_raw"
+#: Reasons for dead letters of the decoders that write the text of a payload into `_corrupt`.
+_REASONS: Final = {"json": "not JSON, or not of the schema", "lumberjack": "not JSON"}
 
 
 def find_decoder(name: str) -> Decoder:
@@ -56,9 +62,40 @@ def decode(frame: DataFrame, name: str, options: Mapping[str, str] | None = None
     return find_decoder(name)(frame, options or {})
 
 
+def dead_letters(frame: DataFrame, name: str, options: Mapping[str, str] | None = None) -> DataFrame:
+    """Return the payloads of `frame` that the decoder `name` cannot decode: `payload`, `reason`, and where they are.
+
+    Columns of the place are `recording_id` and `position`, if `frame` has them. Raises as `decode`, and
+    ConfigurationError for a decoder that has no column `_corrupt`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
+
+    place = [column for column in ("recording_id", "position") if column in frame.columns]
+    if name == "arrow-ipc":
+        return broken_arrow(frame, place, options or {})
+    found = decode(frame.withColumn(_RAW, F.col(PAYLOAD)), name, options)
+    if not {CORRUPT, _RAW} <= set(found.columns):
+        raise ConfigurationError(
+            f"decoder {name}: it finds no payload corrupt: remove dead_letters, or use a decoder with a column "
+            f"{CORRUPT}, such as json"
+        )
+    reason = F.lit(_REASONS[name]) if name in _REASONS else F.col(CORRUPT)
+    broken = found.where(F.col(CORRUPT).isNotNull())
+    return broken.select(*place, reason.alias("reason"), F.col(_RAW).alias(PAYLOAD))
+
+
+def decode_sound(frame: DataFrame, name: str, options: Mapping[str, str] | None = None) -> DataFrame:
+    """Return `frame` decoded without the payloads that `dead_letters` returns, and without `_corrupt`."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
+
+    chosen = {**(options or {}), "corrupt": "skip"} if name == "arrow-ipc" else options
+    decoded = decode(frame, name, chosen)
+    return decoded.where(F.col(CORRUPT).isNull()).drop(CORRUPT) if CORRUPT in decoded.columns else decoded
+
+
 def decode_raw(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Return `frame` unchanged: the payload stays binary."""
-    _take_options("raw", options, {})
+    take_options("raw", options, {})
     return frame
 
 
@@ -66,7 +103,7 @@ def decode_utf8(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn the payload into `text`; invalid UTF-8 becomes replacement characters."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
 
-    _take_options("utf8", options, {})
+    take_options("utf8", options, {})
     return frame.withColumn("text", F.col(PAYLOAD).cast("string")).drop(PAYLOAD)
 
 
@@ -78,7 +115,7 @@ def decode_json(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
 
-    taken = _take_options("json", options, {"schema": ""})
+    taken = take_options("json", options, {"schema": ""})
     text = F.col(PAYLOAD).cast("string")
     if not taken["schema"]:
         value = F.try_parse_json(text)
@@ -96,7 +133,7 @@ def decode_lumberjack(frame: DataFrame, options: Mapping[str, str]) -> DataFrame
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
 
-    _take_options("lumberjack", options, {})
+    take_options("lumberjack", options, {})
     text = F.col(PAYLOAD).cast("string")
     event = F.try_parse_json(text)
     return (
@@ -108,81 +145,78 @@ def decode_lumberjack(frame: DataFrame, options: Mapping[str, str]) -> DataFrame
     )
 
 
-def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
-    """Turn payloads that are Arrow IPC streams into their rows, with the columns of option `schema`.
+def decode_avro(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Turn the payload, an Avro record without a header, into the columns of option `schema`, a file with JSON.
 
-    Of the other columns only `position` and `recording_id` stay. A null payload has no rows. One that is not an Arrow
-    IPC stream, or has columns that cannot be cast to `schema`, fails the query with its position. Raises
-    ConfigurationError if `schema` is not given or has no column names, and Spark's error if it is not DDL.
+    Spark's own function decodes; its jar is not part of Spark. A payload that is not of the schema has its reason in
+    `_corrupt`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
+
+    taken = take_options("avro", options, {"schema": None}, "schemas/quote.avsc")
+    schema, marked = avro_schemas(Path(taken["schema"]))
+    decoded = _with_avro(frame, schema, {"avroSchema": marked, "mode": "PERMISSIVE"})
+    is_broken = F.col(PAYLOAD).isNotNull() & F.col(f"_decoded.{MARK}").isNull()
+    kept = [f"`{column}`" for column in frame.columns if column != PAYLOAD]
+    reason = F.when(is_broken, F.lit(f"not Avro of the schema {taken['schema']}")).alias(CORRUPT)
+    return decoded.select(*kept, "_decoded.*", reason).drop(MARK)
+
+
+def _with_avro(frame: DataFrame, schema: str, options: dict[str, str]) -> DataFrame:
+    """Return `frame` with the record in `_decoded`; raises ConfigurationError if the session has no jar of Avro."""
+    from pyspark import __version__  # noqa: PLC0415 - optional
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second
+    from pyspark.sql.avro.functions import from_avro  # noqa: PLC0415 - takes half a second
+
+    try:
+        return frame.withColumn("_decoded", from_avro(PAYLOAD, schema, options))
+    except PySparkException as error:
+        if error.getCondition() != "AVRO_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE":
+            raise
+        raise ConfigurationError(
+            'decoder avro: the session has no jar of Avro: settings must have "spark.jars.packages" = '
+            f'"org.apache.spark:spark-avro_2.13:{__version__}"'
+        ) from None
+
+
+def decode_sbe(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Turn an SBE message into the fields of its fixed block, by option `schema`, a message schema in XML.
+
+    `message` names the message, if there are several; payloads with other messages of the schema have no rows. A
+    message with groups or variable data needs `rest` = ignore: these are not decoded. A payload that is too short or
+    of another schema has its reason in `_corrupt`. Raises ConfigurationError for an unusable schema.
+    """
+    from pyspark.sql.types import StructType  # noqa: PLC0415 - takes half a second
+
+    taken = take_options("sbe", options, {"schema": None, "message": "", "rest": ""}, "schemas/quotes.xml")
+    layout = read_layout(Path(taken["schema"]), taken["message"])
+    if layout.rest and taken["rest"] != "ignore":
+        raise ConfigurationError(
+            f"decoder sbe: message {layout.name} has groups or variable data, {', '.join(layout.rest)}, which are not "
+            "decoded: give option rest = ignore to decode its fixed fields only"
+        )
+    return map_payloads(frame, cast("StructType", StructType.fromDDL(layout.ddl)), SbeConvert(layout))
+
+
+def decode_protobuf(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Turn a Protobuf message into the fields of option `message`, by option `descriptors`, a file written by protoc.
+
+    Python decodes one message after another, about 80,000 with ten values per second and core. A payload that is not
+    such a message has its reason in `_corrupt`. Raises ConfigurationError for an unusable descriptor file, or without
+    the library `protobuf`.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - needs pyarrow
     from pyspark.sql.types import StructType  # noqa: PLC0415 - takes half a second
 
-    taken = _take_options("arrow-ipc", options, {"schema": None})
-    kept = [name for name in ("recording_id", "position") if name in frame.columns]
-    types = "".join(f"`{name}` bigint, " for name in kept)
-    schema = StructType.fromDDL(taken["schema"])
-    if not isinstance(schema, StructType):
-        raise ConfigurationError(
-            f"decoder arrow-ipc: schema={taken['schema']!r}: must name columns, such as {_EXAMPLE}"
-        )
-    wanted = to_arrow_schema(schema)
-    return frame.select(*kept, PAYLOAD).mapInArrow(_ArrowRows(tuple(kept), wanted), types + taken["schema"])
-
-
-class _ArrowRows:
-    """Conversion of payloads to rows, for `mapInArrow`; runs in the executors.
-
-    Raises ConfigurationError with the position of a payload that cannot be converted.
-    """
-
-    def __init__(self, kept: tuple[str, ...], wanted: pa.Schema) -> None:
-        self._kept = kept
-        self._wanted = wanted
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa  # noqa: PLC0415 - for executors only
-
-        for batch in batches:
-            kept = [batch.column(name).to_pylist() for name in self._kept]
-            for index, payload in enumerate(batch.column(PAYLOAD)):
-                if not payload.is_valid:
-                    continue
-                values = [column[index] for column in kept]
-                pairs = zip(self._kept, values, strict=True)
-                where = " at " + ", ".join(f"{name}={value}" for name, value in pairs) if values else ""
-                try:
-                    with pa.ipc.open_stream(payload.as_buffer()) as reader:
-                        rows = list(reader)
-                except (pa.ArrowInvalid, OSError) as error:
-                    raise ConfigurationError(
-                        f"payload{where}: must be an Arrow IPC stream: {error}; use the decoder that fits the "
-                        "payloads, or begin after this position with startingPosition"
-                    ) from None
-                for row in rows:
-                    constants = [pa.repeat(pa.scalar(value, pa.int64()), row.num_rows) for value in values]
-                    yield pa.RecordBatch.from_arrays(
-                        [*constants, *self._columns(row, where)], names=[*self._kept, *self._wanted.names]
-                    )
-
-    def _columns(self, row: pa.RecordBatch, where: str) -> list[pa.Array]:
-        """Return the columns of the schema, cast to its types; raises ConfigurationError if that fails.
-
-        `where`: the place of the payload in messages, with a space before it, or empty.
-        """
-        import pyarrow as pa  # noqa: PLC0415 - for executors only
-
-        try:
-            return [row.column(field.name).cast(field.type) for field in self._wanted]
-        except (KeyError, pa.ArrowException) as error:
-            there, wanted = (
-                ", ".join(f"{field.name} {field.type}" for field in schema)
-                for schema in (row.schema, self._wanted)
-            )
-            raise ConfigurationError(
-                f"payload{where}: has the columns {there}: must have columns that can be cast to {wanted}, those "
-                f"of option schema: {error}"
-            ) from None
+    taken = take_options(
+        "protobuf", options, {"descriptors": None, "message": None}, "schemas/quotes.desc, or package.Quote"
+    )
+    descriptors = read_descriptors(taken["descriptors"])
+    columns = ddl_of(message_class(descriptors, taken["message"]).DESCRIPTOR)
+    fields = cast("StructType", StructType.fromDDL(", ".join(f"`{name}` {kind}" for name, kind in columns)))
+    return map_payloads(
+        frame, fields, ProtobufConvert(descriptors, taken["message"], to_arrow_schema(fields))
+    )
 
 
 def _spread(frame: DataFrame, parsed: object) -> DataFrame:
@@ -191,30 +225,13 @@ def _spread(frame: DataFrame, parsed: object) -> DataFrame:
     return frame.withColumn("_decoded", parsed).select(*[f"`{name}`" for name in kept], "_decoded.*")  # type: ignore[arg-type]
 
 
-def _take_options(name: str, options: Mapping[str, str], known: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the options with their defaults; a default of None marks a required option.
-
-    Ignores upper and lower case of names, like Spark. Raises ConfigurationError for an unknown option, or without a
-    required one.
-    """
-    given = {option.lower(): value for option, value in options.items()}
-    for option in options:
-        if option.lower() not in known:
-            allowed = f"must be {', '.join(known)}" if known else "this decoder takes no options: remove it"
-            raise ConfigurationError(f"decoder {name}: unknown option {option}: {allowed}")
-    taken = {}
-    for option, preset in known.items():
-        value = given.get(option, preset)
-        if value is None:
-            raise ConfigurationError(f"decoder {name}: option {option}: must be given, such as {_EXAMPLE}")
-        taken[option] = value
-    return taken
-
-
 BUILT_IN: Final[Mapping[str, Decoder]] = {
     "raw": decode_raw,
     "utf8": decode_utf8,
     "json": decode_json,
     "lumberjack": decode_lumberjack,
     "arrow-ipc": decode_arrow_ipc,
+    "avro": decode_avro,
+    "sbe": decode_sbe,
+    "protobuf": decode_protobuf,
 }

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
-from pyspark_aeron.decoders import decode, find_decoder
+from pyspark_aeron.decoders import dead_letters, decode, decode_sound, find_decoder
 
 from aeron_core.errors import ConfigurationError, PluginError
 
@@ -126,9 +126,49 @@ def test_arrow_streams_without_a_column_or_with_another_type_are_reported(payloa
         frame.collect()
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "sound", "reason"),
+    [
+        ("json", {"schema": "host string"}, b'{"host": "a"}', "not JSON, or not of the schema"),
+        ("lumberjack", {}, b"{}", "not JSON"),
+        (
+            "arrow-ipc",
+            {"schema": "host string"},
+            arrow_stream(host=["a"]),
+            "payload: must be an Arrow IPC stream",
+        ),
+    ],
+)
+def test_payloads_are_decoded_or_dead_letters(payloads, name, options, sound, reason):
+    frame = payloads(b"broken", sound, None)
+
+    (letter,) = dead_letters(frame, name, options).collect()
+    positions = {row["position"] for row in decode_sound(frame, name, options).collect()}
+
+    assert (letter["position"], bytes(letter["payload"])) == (64, b"broken")
+    assert letter["reason"].startswith(reason)
+    assert positions == ({128} if name == "arrow-ipc" else {128, 192})
+
+
+def test_a_decoder_that_finds_nothing_corrupt_has_no_dead_letters(payloads):
+    with pytest.raises(
+        ConfigurationError, match="decoder utf8: it finds no payload corrupt: remove dead_letters"
+    ):
+        dead_letters(payloads(b""), "utf8")
+
+
+def test_the_jar_of_avro_is_named_if_it_is_missing(payloads, tmp_path):
+    schema = tmp_path / "quote.avsc"
+    schema.write_text('{"type": "record", "name": "Quote", "fields": [{"name": "size", "type": "long"}]}')
+
+    with pytest.raises(ConfigurationError, match=r"no jar of Avro: .*org\.apache\.spark:spark-avro_2\.13:"):
+        decode(payloads(b""), "avro", {"schema": str(schema)}).collect()
+
+
 def test_an_unknown_decoder_is_refused_with_the_installed_ones():
     with pytest.raises(
-        PluginError, match="no decoder 'xml'; installed: arrow-ipc, json, lumberjack, raw, utf8"
+        PluginError,
+        match="no decoder 'xml'; installed: arrow-ipc, avro, json, lumberjack, protobuf, raw, sbe, utf8",
     ):
         find_decoder("xml")
 
@@ -140,6 +180,13 @@ def test_an_unknown_decoder_is_refused_with_the_installed_ones():
         ("arrow-ipc", {"schema": "string"}, "decoder arrow-ipc: schema='string': must name columns"),
         ("json", {"colour": "red"}, "decoder json: unknown option colour: must be schema"),
         ("json", {"Colour": "red"}, "decoder json: unknown option Colour: must be schema"),
+        ("arrow-ipc", {"schema": "a int", "corrupt": "x"}, "corrupt='x': must be fail or skip"),
+        (
+            "avro",
+            {"schema": "/nowhere"},
+            "decoder avro: schema /nowhere: must be a file with a record of Avro",
+        ),
+        ("sbe", {}, "decoder sbe: option schema: must be given, such as schemas/quotes.xml"),
         ("raw", {"x": "1"}, "decoder raw: unknown option x: this decoder takes no options"),
     ],
 )

@@ -14,7 +14,12 @@ FOLDER = Path(__file__).parent
 FOREIGN = ("JAVA_TOOL", "PYSPARK", "PYTEST", "SPARK")
 TIMEOUT_S = 1500
 #: Files that need no jar are here because Spark 4.1 asks a source for its offsets in another manner.
-FILES = ("lakehouses/test_sinks.py", "lakehouses/test_kills.py", "reading/test_stream_reader.py")
+FILES = (
+    "lakehouses/test_avro.py",
+    "lakehouses/test_sinks.py",
+    "lakehouses/test_kills.py",
+    "reading/test_stream_reader.py",
+)
 
 
 @pytest.mark.system

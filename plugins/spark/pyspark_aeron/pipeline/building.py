@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark_aeron.decoders import decode
+from pyspark_aeron.decoders import dead_letters, decode, decode_sound
 from pyspark_aeron.pipeline.definition import (
     AVAILABLE_NOW,
     LAKEHOUSES,
@@ -91,7 +91,15 @@ def build(pipeline: Pipeline, spark: SparkSession) -> Built:
     """
     views: dict[str, DataFrame] = {}
     for name, source in pipeline.sources.items():
-        views[name] = _view(name, _read(pipeline, spark, name, source), source.watermark)
+        frame = _read(pipeline, spark, name, source)
+        options = source.decode_options
+        if source.dead_letters is not None:
+            letters = dead_letters(frame, source.decode, options)
+            views[source.dead_letters] = _view(source.dead_letters, letters, None)
+            frame = decode_sound(frame, source.decode, options)
+        elif source.decode != "raw":
+            frame = decode(frame, source.decode, options)
+        views[name] = _view(name, frame, source.watermark)
     for step in pipeline.steps:
         views[step.name] = _view(step.name, spark.sql(step.sql), step.watermark)
     return Built(pipeline, spark, views)
@@ -110,7 +118,7 @@ def _read(pipeline: Pipeline, spark: SparkSession, name: str, source: Source) ->
     if source.columns is not None:
         reader = reader.schema(source.columns)
     frame: DataFrame = reader.load(source.path) if source.path is not None else reader.load()
-    return decode(frame, source.decode, source.decode_options) if source.decode != "raw" else frame
+    return frame
 
 
 def _view(name: str, frame: DataFrame, watermark: Watermark | None) -> DataFrame:

@@ -153,7 +153,7 @@ def _problems_of_live(name: str, source: Source, parts: _Parts) -> Iterator[str]
     """
     if source.format != "aeron" or not _is_true(option_of(source.options, "live") or ""):
         return
-    reached = {name}
+    reached = {name} if source.dead_letters is None else {name, source.dead_letters}
     for step in parts.steps:
         if any(re.search(rf"\b{re.escape(view)}\b", step.sql) for view in reached):
             reached.add(step.name)

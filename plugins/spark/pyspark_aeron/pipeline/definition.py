@@ -179,9 +179,15 @@ class Source(_Part):
     options: Options = Field({}, description="Options of the data source, by their original names.")
     columns: str | None = Field(None, description="Schema as Spark DDL; default: all columns.")
     decode: str = Field(
-        "raw", description="Decoder of payloads: raw, utf8, json, arrow-ipc, lumberjack, or one of a plugin."
+        "raw",
+        description="Decoder of payloads: raw, utf8, json, arrow-ipc, avro, lumberjack, protobuf, sbe, or a plugin's.",
     )
     decode_options: Options = Field({}, description="Options of the decoder, such as schema.")
+    dead_letters: Identifier | None = Field(
+        None,
+        description="Name of a view of the payloads that cannot be decoded: recording_id, position, reason, payload. "
+        "The source does not have them then. Without it, their column `_corrupt` is not null.",
+    )
     watermark: Watermark | None = Field(None, description="Maximum lateness of rows: column and delay.")
     static: bool = Field(False, description="Read once, as a table, instead of as a stream.")
 
@@ -316,7 +322,8 @@ class Pipeline(_Part):
         faults = []
         if not self.sources or not self.sinks:
             faults.append("sources, sinks: must have at least one of each")
-        views = [*self.sources, *(step.name for step in self.steps)]
+        letters = [source.dead_letters for source in self.sources.values() if source.dead_letters is not None]
+        views = [*self.sources, *letters, *(step.name for step in self.steps)]
         faults += _named_twice("source or step", views)
         faults += _named_twice("query", [sink.query for sink in self.sinks])
         faults += _named_twice("path", [sink.path for sink in self.sinks if sink.path is not None])

@@ -216,3 +216,34 @@ format = "memory"
     for table in ("from_network", "from_memory"):
         rows = spark.table(table).orderBy("position").collect()
         assert [row.text for row in rows] == sent
+
+
+def test_payloads_that_cannot_be_decoded_go_to_a_sink_of_their_own(run, spark, written, tmp_path):
+    written.append(b'{"host": "a"}', b"broken")
+
+    run(f"""
+name = "hosts"
+checkpoint = "{tmp_path}/checkpoint"
+trigger = "available-now"
+
+[sources.hosts]
+archive = "{written.store.folder}"
+decode = "json"
+decode_options = {{ schema = "host string" }}
+dead_letters = "broken"
+
+[[sinks]]
+from = "hosts"
+path = "{tmp_path}/hosts"
+
+[[sinks]]
+from = "broken"
+path = "{tmp_path}/broken"
+""")
+
+    hosts = spark.read.parquet(str(tmp_path / "hosts"))
+    assert [tuple(row) for row in hosts.select("position", "host").collect()] == [(64, "a")]
+    assert "_corrupt" not in hosts.columns
+    assert [tuple(row) for row in spark.read.parquet(str(tmp_path / "broken")).collect()] == [
+        (0, 128, "not JSON, or not of the schema", b"broken")
+    ]

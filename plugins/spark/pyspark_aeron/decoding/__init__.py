@@ -1,0 +1,1 @@
+"""Decoders of binary payloads, batch by batch in Arrow."""
