@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 import gc
+import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
@@ -59,6 +61,7 @@ def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range)
     """
     if TaskContext.get() is not None:
         _freeze_heap()
+        _end_quietly()
     recording = open_archive(options.archive).recording(piece.recording_id)
     is_assembling = options.assemble == "messages"
     scanner = MessageScanner(recording.scanner(), is_assembling=is_assembling)
@@ -99,6 +102,30 @@ def _freeze_heap() -> None:
     objects that it visits belong to modules, which are never freed.
     """
     gc.freeze()
+
+
+@functools.cache
+def _end_quietly() -> None:
+    """Let the daemon of this worker end it without a traceback if nothing reads its rows any more, once per process.
+
+    Spark closes the connection of a task that it does not need, as after `limit`. The daemon, which is the main module
+    of its workers, prints what it could not flush then. Other errors are printed as before.
+    """
+    daemon = sys.modules["__main__"]
+    if getattr(daemon, "traceback", None) is traceback:
+        vars(daemon)["traceback"] = _DaemonTraceback()
+
+
+class _DaemonTraceback:
+    """The module `traceback` for the daemon."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(traceback, name)
+
+    def print_exc(self) -> None:
+        """Print the current exception unless it is that of a closed connection."""
+        if not isinstance(sys.exception(), (BrokenPipeError, ConnectionResetError)):
+            traceback.print_exc()
 
 
 class _Window:
