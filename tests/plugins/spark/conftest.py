@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from recorded_publisher import Commands
 
 from aeron_core.testing.recordings import RecordingUnderTest
 
@@ -280,3 +282,20 @@ def application(quick_java, tmp_path_factory):
 def copies(written, tmp_path):
     (tmp_path / "out").mkdir()
     return Copies(written, tmp_path / "out")
+
+
+@pytest.fixture
+def channel():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))  # a port that was free a moment ago
+        return f"aeron:udp?endpoint=127.0.0.1:{probe.getsockname()[1]}"
+
+
+@pytest.fixture
+def commands(tmp_path, channel, monkeypatch):
+    # Timeout after which the directory of a killed driver is free, and its clients notice.
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "3000")
+    with (tmp_path / "recorder.log").open("w") as log:
+        commands = Commands(tmp_path / "driver", channel, tmp_path / "archive", log)
+        yield commands
+        commands.close()

@@ -1,9 +1,10 @@
-"""Every message exists once in tables of Delta Lake and Iceberg, however often a pipeline or its executor is killed.
+"""Every message exists once in tables of Delta Lake and Iceberg after kills of Spark, its executors and the recorder.
 
 Rounds: AERON_CORE_KILL_ROUNDS, default 1; each has a kill within a batch of Delta Lake and one of Iceberg, at random
 positions, appended and merged in turn.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,9 @@ import time
 
 import pytest
 from lakehouse_jars import SETTINGS, jars
+from recorded_publisher import Publisher
 
+from aeron_core.recording import Archive
 from aeron_core.testing.recordings import RecordingUnderTest
 
 pytestmark = pytest.mark.system
@@ -30,7 +33,7 @@ def text_of(folder, master):
         "spark.log.level": "ERROR",
     }
     lines = [f'"{name}" = "{value}"' for name, value in settings.items()]
-    merge = 'merge_on = ["position"]\nmerge_order = "position"'
+    merge = 'merge_on = ["recording_id", "position"]\nmerge_order = "position"'
     return "\n".join(
         [
             f'name = "tables"\nmaster = "{master}"\ncheckpoint = "{folder}/checkpoint"\ntrigger = "10 ms"',
@@ -50,7 +53,7 @@ class Tables:
 
     def __init__(self, folder, master):
         self.folder = folder
-        self.source = RecordingUnderTest.begin(folder / "archive")
+        self.source = None  # until `grow`
         self.count = 0
         self._file = folder / "pipeline.toml"
         self._file.write_text(text_of(folder, master))
@@ -63,6 +66,7 @@ class Tables:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
     def grow(self):
+        self.source = self.source or RecordingUnderTest.begin(self.folder / "archive")
         for _ in range(4):
             self.source.fill_term(100)
         self.count += MESSAGES
@@ -99,23 +103,22 @@ class Tables:
 
     def wait_idle(self):
         """Wait until all tables have everything that is recorded: their queries wait for more then."""
+        self.wait_until(lambda: all(self.has_read(sink, {0: self.source.position}) for sink in SINKS))
 
-        def is_idle():
-            counts = [self.batches(sink) for sink in SINKS]
-            return all(begun == done > 0 for begun, done in counts) and all(map(self._has_all, SINKS))
+    def has_read(self, sink, ends):
+        """Return whether the last batch is committed and reaches the given positions of recordings."""
+        begun, done = self.batches(sink)
+        if begun != done or not begun:
+            return False
+        offsets = (self.folder / "checkpoint" / sink / "offsets").glob("[0-9]*")
+        text = max(offsets, key=lambda path: int(path.name)).read_text()
+        positions = json.loads(text.splitlines()[-1])["pos"]
+        return all(positions.get(str(key), 0) >= end for key, end in ends.items())
 
-        self.wait_until(is_idle)
-
-    def _has_all(self, sink):
-        last = max(
-            (self.folder / "checkpoint" / sink / "offsets").glob("[0-9]*"), key=lambda path: int(path.name)
-        )
-        return f'"0": {self.source.position}' in last.read_text()
-
-    def check(self, spark):
+    def check(self, spark, distinct="count(DISTINCT position)"):
         for sink in SINKS:
             frame = spark.read.format(sink.partition("_")[0]).load(str(self.folder / sink))
-            counts = frame.selectExpr("count(*)", "count(DISTINCT position)").first()
+            counts = frame.selectExpr("count(*)", distinct).first()
             assert (sink, *counts) == (sink, self.count, self.count)
 
 
@@ -137,8 +140,8 @@ def test_every_message_exists_once_after_kills_of_spark_during_batches(request, 
     copied = tables("local[2]")
     replayed = 0
     for number in range(2 * ROUNDS):
-        copied.start()
         copied.grow()
+        copied.start()
         copied.wait_within_batch(SINKS[number % len(SINKS)])
         copied.kill()
         replayed += sum(begun - done for begun, done in map(copied.batches, SINKS))
@@ -152,8 +155,8 @@ def test_every_message_exists_once_after_kills_of_spark_during_batches(request, 
 
 def test_every_message_exists_once_after_kills_of_executors_during_batches(request, tables, processes_of):
     copied = tables("local-cluster[1,2,1024]")
-    copied.start()
     copied.grow()
+    copied.start()
     for number in range(2 * ROUNDS):
         copied.wait_within_batch(SINKS[number % len(SINKS)])
         executors = []
@@ -172,3 +175,35 @@ def test_every_message_exists_once_after_kills_of_executors_during_batches(reque
 
     copied.check(request.getfixturevalue("spark"))
     print(f"{2 * ROUNDS} kills of executors: {copied.count} messages in each table")
+
+
+def test_every_accepted_event_exists_once_after_kills_of_recorder_and_media_driver(
+    request, tables, commands, channel, tmp_path
+):
+    archive = Archive.create(tmp_path / "archive")
+    commands.start_driver()
+    commands.start_recorder()
+    publisher = Publisher(tmp_path / "driver", channel, archive)
+    publisher.start()
+    copied = tables("local[2]")
+    copied.start()
+
+    for name in ("recorder", "driver") * ROUNDS:
+        before, sessions = [copied.batches(sink)[1] for sink in SINKS], publisher.sessions
+        copied.wait_until(
+            lambda before=before: all(
+                copied.batches(sink)[1] > then for sink, then in zip(SINKS, before, strict=True)
+            )
+        )
+        commands.kill(name)
+        getattr(commands, f"start_{name}")()
+        if name == "driver":
+            copied.wait_until(lambda sessions=sessions: publisher.sessions > sessions)
+    copied.count = publisher.end()
+    ends = {recording.recording_id: recording.position for recording in archive.recordings()}
+    copied.wait_until(lambda: all(copied.has_read(sink, ends) for sink in SINKS))
+    copied.stop()
+
+    numbers = "count(DISTINCT substring(payload, 1, 20))"
+    copied.check(request.getfixturevalue("spark"), numbers)
+    print(f"{ROUNDS} kills of recorder and media driver each, {len(ends)} recordings: {copied.count} events")
