@@ -43,3 +43,17 @@ def test_a_query_without_the_options_of_its_table_names_the_remedy(spark, writte
 
     with pytest.raises(Exception, match=r"FROM events WITH \(archive = "):
         spark.sql(f"SELECT * FROM {table}").collect()
+
+
+def test_spark_refuses_streaming_tables_outside_of_declarative_pipelines(spark, written, table):
+    spark.sql(f"CREATE TABLE {table} USING aeron OPTIONS (archive '{written.store.folder}')")
+
+    with pytest.raises(Exception, match="CREATE_PIPELINE_DATASET_QUERY_EXECUTION"):
+        spark.sql(f"CREATE STREAMING TABLE copies AS SELECT * FROM STREAM {table}")
+
+
+def test_a_batch_written_without_a_mode_names_the_possible_ones(spark, tmp_path):
+    frame = spark.sql("SELECT CAST('fire' AS BINARY) AS payload")
+
+    with pytest.raises(Exception, match='use either the "Append" or "Overwrite" mode'):
+        frame.write.format("aeron").save(str(tmp_path / "alerts"))
