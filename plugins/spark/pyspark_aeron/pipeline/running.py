@@ -67,9 +67,10 @@ class PipelineRun:
             try:
                 queries = build(self._pipeline, spark).start()
             except PySparkException as error:
+                text = str(error)
                 raise PipelineError(
-                    f"pipeline {self._pipeline.name}: Spark refuses a source, a step or a query: correct the file: "
-                    f"{error}"
+                    f"pipeline {self._pipeline.name}: Spark refuses a source, a step or a query: correct the file"
+                    + (cause_in(text) or f": {text.splitlines()[0]}")
                 ) from None
             try:
                 with _LogFile(self._log_path) as log:

@@ -137,6 +137,17 @@ def test_invalid_sql_is_reported(failure, pipeline, written):
 
     assert message.startswith("pipeline packages: ")
     assert "`txt` cannot be resolved" in message
+    assert "\n" not in message
+
+
+def test_a_wrong_option_is_reported_in_one_line(failure, pipeline, written):
+    message = failure(pipeline(**{'decode = "utf8"': 'options = { colour = "red" }'}))
+
+    assert (
+        ": correct the file: aeron_core.errors.ConfigurationError: unknown option colour: must be one"
+        in message
+    )
+    assert "\n" not in message
 
 
 @pytest.mark.system
