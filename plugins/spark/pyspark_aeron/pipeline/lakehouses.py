@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,6 +35,7 @@ _NEWEST_SPARK: Final[Mapping[str, str]] = {"delta": "4.2", "iceberg": "4.1"}
 # Parts of Spark's messages about classes that no jar has.
 _MISSING_CLASS: Final = (
     "Cannot find catalog plugin class",
+    "CANNOT_LOAD_CATALOG",
     "DATA_SOURCE_NOT_FOUND",
     "ClassNotFoundException",
     "NoClassDefFoundError",
@@ -71,7 +73,8 @@ def start_lakehouse(
     `writer`: of `frame`, with everything but format, options and partitions. Raises ConfigurationError if a jar is
     missing or the table has another schema, and Spark's errors.
     """
-    columns = _prepare(spark, sink, frame.schema)
+    with _jar_named(sink):
+        columns = _prepare(spark, sink, frame.schema)
     if sink.merge_on:
         # The number of a batch is unique within a query, so the query is part of its identity.
         merge = _Merge(sink, table_name(sink), tuple(columns.fieldNames()), checkpoint)
@@ -176,15 +179,24 @@ def _schema_of(spark: SparkSession, sink: QuerySink) -> StructType | None:
         spark.conf.set(f"{catalog}.type", "hadoop")
         spark.conf.set(f"{catalog}.warehouse", _location(sink).rpartition("/")[0])
     try:
-        return spark.table(table_name(sink)).schema
+        with _jar_named(sink):
+            return spark.table(table_name(sink)).schema
     except PySparkException as error:
-        text = str(error)
-        if any(part in text for part in _MISSING_CLASS):
+        if error.getCondition() in _NO_TABLE:
+            return None
+        raise
+
+
+@contextmanager
+def _jar_named(sink: QuerySink) -> Iterator[None]:
+    """Raise ConfigurationError with the jar of a format if an error is that it is missing."""
+    try:
+        yield
+    except Exception as error:  # of Spark, or of py4j, which a client of Spark Connect does not have
+        if any(part in str(error) for part in _MISSING_CLASS):
             raise ConfigurationError(
                 f"query {sink.query}: format {sink.format}: the session has no jar of it: {coordinates(sink.format)}"
             ) from None
-        if error.getCondition() in _NO_TABLE:
-            return None
         raise
 
 

@@ -10,6 +10,7 @@ from pyspark_aeron.pipeline.definition import load_pipeline
 
 from aeron_core import connect
 from aeron_core.client.publications.offerer import Offerer
+from aeron_core.errors import ConfigurationError
 
 TIMEOUT_S = 120
 LOCAL_ADDRESS_TYPE_ID = 14
@@ -247,3 +248,20 @@ path = "{tmp_path}/broken"
     assert [tuple(row) for row in spark.read.parquet(str(tmp_path / "broken")).collect()] == [
         (0, 128, "not JSON, or not of the schema", b"broken")
     ]
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_the_jar_of_a_lakehouse_is_named_if_the_session_lacks_it(spark, written, tmp_path, kind):
+    file = tmp_path / "pipeline.toml"
+    file.write_text(
+        f'name = "tables"\ncheckpoint = "{tmp_path}/checkpoint"\n[sources.log]\narchive = "{written.store.folder}"\n'
+        f'[[sinks]]\nfrom = "log"\nformat = "{kind}"\npath = "{tmp_path}/table"\n'
+    )
+
+    with pytest.raises(
+        ConfigurationError, match=f"query log: format {kind}: the session has no jar of it: "
+    ) as caught:
+        build(load_pipeline(file), spark).start()
+
+    assert f"{kind}-spark" in str(caught.value)
+    assert "\n" not in str(caught.value)
