@@ -140,9 +140,14 @@ def test_every_message_exists_once_after_kills_of_spark_during_batches(request, 
     copied = tables("local[2]")
     replayed = 0
     for number in range(2 * ROUNDS):
+        sink = SINKS[number % len(SINKS)]
+        _, before = copied.batches(sink)
         copied.grow()
         copied.start()
-        copied.wait_within_batch(SINKS[number % len(SINKS)])
+        # The batch of the kill before is repeated first.
+        copied.wait_until(lambda sink=sink, before=before: copied.batches(sink)[1] > before)
+        copied.grow()
+        copied.wait_within_batch(sink)
         copied.kill()
         replayed += sum(begun - done for begun, done in map(copied.batches, SINKS))
     copied.start()
