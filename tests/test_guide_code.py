@@ -43,6 +43,7 @@ TESTED = {
     "docs/how-to/query-with-spark.md": {
         "tests/plugins/spark/test_guide.py::test_the_examples_of_the_guide_run": {0, 1, 2, 3, 5, 6},
         "tests/plugins/spark/test_guide.py::test_the_decoder_of_the_guide_is_found_by_its_name": {8},
+        "tests/plugins/spark/test_declarative.py::test_tables_of_python_and_sql_follow_a_recording": {9},
     },
     "docs/how-to/receive-from-beats.md": {
         "tests/plugins/media/lumberjack/test_guide.py::test_the_examples_of_the_guide_run": {0, 1}
@@ -84,11 +85,13 @@ TESTED = {
         "tests/interop/java/test_java_archive_client.py::test_the_examples_of_the_guide_run": {
             0,
             1,
-            2,
             3,
             4,
             5,
         }
+    },
+    "docs/how-to/serve-an-archive.md": {
+        "tests/archive/server/test_guide.py::test_the_program_of_the_guide_serves_an_archive": {0}
     },
     "docs/how-to/use-asyncio.md": {"tests/test_readme.py::test_asyncio_examples_run": {0, 1}},
     "docs/how-to/write-a-congestion-control.md": {
@@ -107,6 +110,14 @@ TESTED = {
 }
 #: Blocks that no test runs, with the reason.
 NOT_RUN = {
+    (
+        "docs/how-to/use-aeron-archive.md",
+        2,
+    ): "needs Spark and an archive; tests/plugins/spark/reading/test_remote_archives.py reads some",
+    (
+        "docs/how-to/use-aeron-archive.md",
+        6,
+    ): "needs an archive with events; tests/interop/java/test_java_archive_client.py receives some",
     ("docs/decisions/0005-no-filter-pushdown.md", 0): "shows an error of a design that was not taken",
     ("docs/how-to/query-with-spark.md", 4): "needs a server; tests/plugins/spark/test_connect.py starts one",
     (

@@ -69,6 +69,6 @@ def test_every_command_connects_with_its_own_name():
 
     assert [path for path, text in texts.items() if unnamed.search(text)] == ["aeron_core/cli/connecting.py"]
     assert commands == {
-        *("bench", "demo", "device", "ping", "pong", "pub", "record", "replay", "ship", "sub"),
+        *("archive", "bench", "demo", "device", "ping", "pong", "pub", "record", "replay", "ship", "sub"),
         "pipeline demo",
     }

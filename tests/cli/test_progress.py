@@ -30,6 +30,7 @@ WITH_BAR = {
     "ping": "round trips",
     "plot": "what was read",
     "pub": "bytes of a file",
+    "recordings convert": "bytes",
     "recordings export": "bytes",
     "recordings list": "recordings",
     "recordings purge": "recordings",
@@ -42,6 +43,7 @@ WITH_BAR = {
 }
 #: Commands without a bar, and why.
 WITHOUT_BAR = {
+    "archive": "runs until it is stopped",
     "backlog": "reads the counters once, or until it is interrupted",
     "clean": "deletes one directory",
     "device": "runs until it is interrupted",

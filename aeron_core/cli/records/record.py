@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -145,26 +145,18 @@ def record(  # noqa: PLR0913 - the options of the command
     access = access_of(dir_mode, dir_group)
     metrics_access = _metrics_access_of(metrics, metrics_token_file, is_open=metrics_open)
     streams = RecordedStreams()
-    params = RecorderParams(
-        on_error=lambda error: print_stderr(f"error: {error}"),
-        on_recording=streams.add,
-        segment_length=_segment_length_of(segment_length),
-        durability=Durability(durability, duration_ns_of("--interval", interval)),
+    params = _params_of(
+        streams, segment_length, Durability(durability, duration_ns_of("--interval", interval))
     )
-    retention = RetentionPolicy(
-        max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
-        max_age_ns=None if retain_age is None else age_ns_of("--retain-age", retain_age),
-    )
+    retention = _retention_of(retain_bytes, retain_age)
     with Interrupt() as interrupt, ExitStack() as stack:
         target = stack.enter_context(
             recording_target(to, spool, retention, params, verify=not no_verify, access=access)
         )
         if metrics_access is not None:
-            from aeron_core.cli.records.recorder_metrics import served  # noqa: PLC0415 - lazy: only --metrics needs it
-
             # None only for an archive that is not on this machine, which `recording_target` refuses.
             folder = target.archive.store.local_path("") or Path(to)
-            stack.enter_context(served(metrics_access, folder, streams))
+            stack.enter_context(_served(metrics_access, folder, streams))
         wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
         run = RecordingRun(wanted, target, streams, interrupt, timeout)
         with streams:
@@ -179,6 +171,28 @@ def record(  # noqa: PLR0913 - the options of the command
             f"no message received from {channel} for {timeout:g} s: check the channel and the stream ids, and that "
             "their publisher runs, or raise --timeout"
         )
+
+
+def _params_of(streams: RecordedStreams, segment_length: str, durability: Durability) -> RecorderParams:
+    return RecorderParams(
+        on_error=lambda error: print_stderr(f"error: {error}"),
+        on_recording=streams.add,
+        segment_length=_segment_length_of(segment_length),
+        durability=durability,
+    )
+
+
+def _retention_of(max_bytes: str | None, max_age: str | None) -> RetentionPolicy:
+    return RetentionPolicy(
+        max_bytes=None if max_bytes is None else size_of("--retain-bytes", max_bytes),
+        max_age_ns=None if max_age is None else age_ns_of("--retain-age", max_age),
+    )
+
+
+def _served(access: MetricsAccess, folder: Path, streams: RecordedStreams) -> AbstractContextManager[None]:
+    from aeron_core.cli.records.recorder_metrics import served  # noqa: PLC0415 - lazy: only --metrics needs it
+
+    return served(access, folder, streams)
 
 
 def _metrics_access_of(

@@ -196,6 +196,6 @@ def _credentials_of(path: Path) -> bytes:
     data = data.removesuffix(b"\n")
     if not 0 < len(data) <= _MAX_CREDENTIALS_LENGTH:
         raise ConfigurationError(
-            f"--credentials-file={path}: must have from 1 to {_MAX_CREDENTIALS_LENGTH} bytes"
+            f"--credentials-file={path}: must have a length from 1 to {_MAX_CREDENTIALS_LENGTH} in bytes"
         )
     return data

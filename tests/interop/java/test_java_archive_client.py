@@ -475,7 +475,7 @@ def test_an_archive_ends_the_session_of_a_client_that_does_not_read(launch, clie
 
 def test_the_examples_of_the_guide_run(launch, client, capsys, free_port):
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
-    record_and_replay, connect, extend, replicate, in_loop = blocks[:5]
+    record_and_replay, connect, _spark, extend, replicate, in_loop = blocks[:6]
     source, target = launch(name="source"), launch(name="target")
     names = {
         "AsyncAeronArchive": AsyncAeronArchive,

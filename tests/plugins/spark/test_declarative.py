@@ -1,6 +1,7 @@
 """Declarative pipelines of Spark, `spark-pipelines`, over the format `aeron`."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,22 +18,9 @@ libraries:
   - glob:
       include: transformations/**
 """
-SOURCE = """
-from pyspark import pipelines as dp
-from pyspark.sql import SparkSession
-
-spark = SparkSession.active()
-
-
-@dp.table
-def messages():
-    stream = spark.readStream.format("aeron").load("{archive}")
-    return stream.selectExpr("position", "CAST(payload AS STRING) AS text")
-"""
-SQL = """
-CREATE STREAMING TABLE texts AS SELECT position, upper(text) AS text FROM STREAM messages;
-CREATE MATERIALIZED VIEW counts AS SELECT count(*) AS messages FROM messages;
-"""
+GUIDE = (Path(__file__).parents[3] / "docs/how-to/query-with-spark.md").read_text(encoding="utf-8")
+(SOURCE,) = re.findall(r"```python\n(from pyspark import pipelines.*?)```", GUIDE, re.DOTALL)
+(SQL,) = re.findall(r"```sql\n(CREATE STREAMING TABLE.*?)```", GUIDE, re.DOTALL)
 
 
 @pytest.fixture
@@ -41,7 +29,9 @@ def run(tmp_path, written):
     folder = tmp_path / "pipeline"
     (folder / "transformations").mkdir(parents=True)
     (folder / "spark-pipeline.yml").write_text(SPEC.format(folder=folder))
-    (folder / "transformations/messages.py").write_text(SOURCE.format(archive=written.store.folder))
+    (folder / "transformations/messages.py").write_text(
+        SOURCE.replace("/data/recordings", str(written.store.folder))
+    )
     (folder / "transformations/texts.sql").write_text(SQL)
     roots = [str(Path(__file__).parents[3] / "plugins/spark"), os.environ.get("PYTHONPATH", "")]
 
