@@ -31,9 +31,9 @@ cdef class Image:
     cdef bint _final_is_revoked
 
     cdef int64_t _current_position(self) except? -1985229329
-    @cython.locals(position=int64_t, begin=int64_t, frame=int64_t, fragments=int32_t)
+    @cython.locals(position=int64_t, begin=int64_t, frame=int64_t, fragments=int32_t, header=Header)
     cdef int32_t poll_fragments(self, object handler, int32_t fragment_limit, int64_t limit_position) except -1
-    @cython.locals(position=int64_t, begin=int64_t, frame=int64_t, fragments=int32_t)
+    @cython.locals(position=int64_t, begin=int64_t, frame=int64_t, fragments=int32_t, header=Header)
     cdef int32_t poll_controlled(self, object handler, int32_t fragment_limit, int64_t limit_position) except -1
     @cython.locals(position=int64_t, length=int64_t, frame=int64_t)
     cdef int64_t poll_block(self, object handler, int64_t length_limit) except -1

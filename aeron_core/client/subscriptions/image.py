@@ -58,7 +58,7 @@ class Image:
         self._log = log
         self._buffer = log.buffer
         self._position = position
-        self._header = Header(log, self)
+        self._header: Header | None = Header(log, self)
         self._views = ViewFactory(log.buffer)
         self._reader = TermReader(log)
         self._final_position = self.join_position
@@ -201,6 +201,8 @@ class Image:
         self._final_end_of_stream_position = self._log.end_of_stream_position_acquire()
         self._final_is_revoked = self._log.is_revoked()
         self.is_closed = True
+        # The header refers to this image: without this, the log would stay mapped until the cycle collector runs.
+        self._header = None
 
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "open"
@@ -219,6 +221,7 @@ class Image:
         if limit_position < 0:
             limit_position = self._log.max_possible_position
         begin = position = self._position.get()
+        header = cython.cast(Header, self._header)  # `close` drops it, also while a handler runs
         fragments = 0
         try:
             while fragments < fragment_limit and not self.is_closed:
@@ -227,8 +230,8 @@ class Image:
                 if frame < 0:
                     break
                 fragments += 1
-                self._header.move_to(frame)
-                handler(self._view_of_frame(frame), self._header)
+                header.move_to(frame)
+                handler(self._view_of_frame(frame), header)
         finally:
             self._publish(begin, position)
         return fragments
@@ -242,6 +245,7 @@ class Image:
         if limit_position < 0:
             limit_position = self._log.max_possible_position
         begin = position = self._position.get()
+        header = cython.cast(Header, self._header)  # `close` drops it, also while a handler runs
         fragments = 0
         try:
             while fragments < fragment_limit and not self.is_closed:
@@ -249,10 +253,10 @@ class Image:
                 position = self._reader.position
                 if frame < 0:
                     break
-                self._header.move_to(frame)
-                action = handler(self._view_of_frame(frame), self._header)
+                header.move_to(frame)
+                action = handler(self._view_of_frame(frame), header)
                 if action is Action.ABORT:
-                    position -= self._header.span()
+                    position -= header.span()
                     break
                 fragments += 1
                 if action is Action.BREAK:

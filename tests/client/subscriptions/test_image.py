@@ -1,12 +1,16 @@
 """Polling an image and a subscription over logs in memory."""
 
 import gc
+import sys
 
 import numpy as np
 import pytest
 
 from aeron_core import Action
 from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.counter import AtomicCounter
+from aeron_core.client.subscriptions.image import Image
 from aeron_core.errors import ConfigurationError, ProtocolError
 
 
@@ -23,6 +27,38 @@ def test_a_poll_delivers_fragments_in_order_and_publishes_the_position_behind_th
 
     assert (count, seen) == (2, [(b"a", 64), (b"bb", 128)])
     assert stream.position_counter.get() == stream.image.position == 128
+
+
+def test_a_closed_image_frees_its_log_without_the_cycle_collector(make_log):
+    log = make_log()
+    before = sys.getrefcount(log)
+    image = Image(None, 11, log, AtomicCounter(AtomicBuffer.allocate(128), 0), "aeron:ipc", 1)
+    image.poll(print)
+    gc.disable()
+    try:
+        image.close()
+        del image
+
+        assert sys.getrefcount(log) == before
+    finally:
+        gc.enable()
+
+
+def test_an_image_that_a_handler_closes_delivers_no_further_fragment(stream):
+    offer_all(stream, b"a", b"b")
+    seen = []
+
+    def on_fragment(buffer, header):
+        stream.image.close()
+        seen.append((bytes(buffer), header.position))
+
+    def on_controlled(buffer, header):
+        on_fragment(buffer, header)
+        return Action.ABORT
+
+    assert stream.subscription.poll(on_fragment) == 1
+    assert stream.subscription.controlled_poll(on_controlled) == 0
+    assert seen == [(b"a", 64)]
 
 
 def test_the_header_has_the_session_and_position_of_the_fragment(stream):
