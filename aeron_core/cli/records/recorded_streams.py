@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from types import TracebackType
 from typing import Final, Self
@@ -19,9 +18,6 @@ from aeron_core.recording.writing.image_recorder import ImageRecorder
 
 _INTERVAL_S: Final = 0.5
 _MEGABYTE: Final = 1_000_000
-#: Seconds from the end of a recording until the cycle collector runs. Invented: clients keep the log of a closed image
-#: mapped for 3 s, and a collection takes 20 to 40 ms.
-_COLLECTION_S: Final = 10.0
 #: Recordings that have ended whose positions are returned, the newest ones. Invented.
 MAX_ENDED: Final = 1000
 
@@ -44,7 +40,6 @@ class RecordedStreams:
         self._rates: dict[int, float] = {}
         self._start_s = self._shown_s = time.monotonic()
         self._was_active = False
-        self._collect_s: float | None = None  # time of the next collection, None for none
         self._live = (
             Live(console=Console(stderr=True), auto_refresh=False, transient=True) if is_terminal() else None
         )
@@ -81,7 +76,7 @@ class RecordedStreams:
         now_s = time.monotonic()
         if now_s - self._shown_s < _INTERVAL_S:
             return
-        self._release(now_s)
+        self._release()
         if self._live is None:
             self._shown_s = now_s
             return
@@ -93,16 +88,10 @@ class RecordedStreams:
         self._shown_s = now_s
         self._live.update(self._table(), refresh=True)
 
-    def _release(self, now_s: float) -> None:
+    def _release(self) -> None:
         for key, stream in self._streams.items():
             if not isinstance(stream, EndedStream) and stream.is_stopped:
                 self._streams[key] = EndedStream(*_state_of(stream))
-                self._collect_s = self._collect_s or now_s + _COLLECTION_S
-        if self._collect_s is not None and now_s >= self._collect_s:
-            self._collect_s = None
-            # An image is part of a reference cycle, and keeps the memory of its log in /dev/shm; a recorder creates too
-            # few objects for the collector to run by itself.
-            gc.collect()
 
     def documents(self, archive: str) -> list[dict[str, object]]:
         """Return one JSON document per recording; `archive`: its path or URI, as the user named it."""
