@@ -55,7 +55,9 @@ def built(tmp_path_factory):
 
 
 @pytest.mark.system
-@pytest.mark.parametrize(("name", "arguments", "figures"), LIMITS, ids=str)
+@pytest.mark.parametrize(
+    ("name", "arguments", "figures"), LIMITS, ids=[" ".join([name, *rest]) for name, rest, _ in LIMITS]
+)
 def test_a_limit_is_measured(built, name, arguments, figures):
     done = run(built(name), *arguments, SECONDS)
 
