@@ -90,7 +90,7 @@ def test_a_client_cannot_fill_the_log_with_warnings(start, tmp_path, monkeypatch
         (["--control-channel", "udp"], 2, "invalid URI scheme"),
         (["--segment-length", "100k"], 2, "--segment-length=100k: must be a power of two"),
         (["--credentials-file", "missing"], 2, "--credentials-file=missing: No such file"),
-        (["--credentials-file", "empty"], 2, "--credentials-file=empty: must have from 1 to 4096 bytes"),
+        (["--credentials-file", "empty"], 2, "--credentials-file=empty: must have a length from 1 to 4096"),
         (["--archive-id", "-1"], 2, "--archive-id=-1: must be a whole number"),
         ([], 1, "no media driver is accessible"),
     ],
