@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings import DriverSettings, Offload, PortRange, Storage, ThreadingMode
+from aeron_core.settings.loader import load_driver_fields
 from aeron_core.uri.defaults import Inferable, PublicationDefaults, SubscriptionDefaults
 from aeron_core.uri.values import format_duration_ns, format_size
 
@@ -197,6 +198,13 @@ def test_a_mode_that_gives_no_usable_access_is_refused(mode):
         ConfigurationError, match="must be an octal mode with 7 for the owner, and 7, 5 or 0 for the group"
     ):
         DriverSettings(dir_mode=mode)
+
+
+def test_a_refused_mode_is_shown_as_it_was_written(monkeypatch):
+    monkeypatch.setenv("AERON_CORE_DIR_MODE", "0640")
+
+    with pytest.raises(ConfigurationError, match="AERON_CORE_DIR_MODE=0640 .*must be an octal mode"):
+        load_driver_fields()
 
 
 @pytest.mark.parametrize("field", DriverSettings.model_fields)

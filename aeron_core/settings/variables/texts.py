@@ -95,17 +95,25 @@ class FolderMode(Variable):
     def parse(self, text: str) -> object:
         if text.isascii() and text.isdigit() and len(text) in (3, 4):
             with suppress(ValueError):  # has a digit 8 or 9
-                return int(text, 8)
+                mode = int(text, 8)
+                # Here, too: an error of `convert` would show the number in decimal.
+                if _is_folder_mode(mode):
+                    return mode
         raise self.refuse(text)
 
     def convert(self, value: object) -> object:
-        mode = self.parse(value) if isinstance(value, str) else value
-        if type(mode) is int and mode >> 6 == 0o7 and {mode >> 3 & 0o7, mode & 0o7} <= {0, 5, 7}:
-            return mode
+        if isinstance(value, str):
+            return self.parse(value)
+        if type(value) is int and _is_folder_mode(value):
+            return value
         raise self.refuse(value)
 
     def format(self, value: object) -> str:
         return f"{value:04o}"
+
+
+def _is_folder_mode(mode: int) -> bool:
+    return mode >> 6 == 0o7 and {mode >> 3 & 0o7, mode & 0o7} <= {0, 5, 7}
 
 
 @frozen()
