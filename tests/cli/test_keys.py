@@ -6,6 +6,7 @@ import json
 import pytest
 
 from aeron_core.cli.driver import plugins
+from aeron_core.registry import Registry
 
 #: Two secrets, as numbers, whose ids are 0x8e: the first byte of HKDF-Expand(PRK, "id", 1).
 SAME_ID = (11, 24)
@@ -77,7 +78,18 @@ def test_profiles_are_checked(aeron, key, tmp_path):
     assert found["orders"] == ""
     assert "cannot be read" in found["trades"]
     assert "unknown option 'key'" in found["wrong"]
-    assert found["other"] == "not checked: the protector is signed"
+    assert found["other"].startswith("no datagram protector 'signed'; installed: group-secret, identities")
+
+
+def test_a_missing_protector_is_a_problem_and_one_of_another_plugin_is_not(aeron, monkeypatch):
+    profile = "-Daeron.security.profiles=orders,protector=signed"
+
+    missing = aeron("keys", "check", profile)
+    monkeypatch.setattr(Registry, "check", lambda self, hook, text: None)
+    installed = aeron("keys", "check", profile)
+
+    assert (missing.code, installed.code) == (1, 0)
+    assert "not checked: the protector is signed" in installed.out
 
 
 def test_good_profiles_are_a_success(aeron, key):
@@ -145,7 +157,10 @@ def test_peers_are_allowed_and_revoked_by_name(aeron, identity, tmp_path):
         (("allow", "LIST", "one", "11" * 32, "--until", "soon"), "until='soon': must be a date"),
         (("allow", "LIST", "other", "22" * 32), "two has this key: revoke two first"),
         (("revoke", "LIST", "three"), "has no peer 'three': has two"),
-        (("revoke", "/nothing/list", "two"), "cannot be read"),
+        (
+            ("revoke", "/nothing/list", "two"),
+            "list of peers '/nothing/list': cannot be read: No such file or directory: `aeron-core keys allow` makes",
+        ),
         (("allow", "/nothing/list", "two", "22" * 32), "cannot be written: No such file"),
     ],
 )

@@ -11,7 +11,7 @@ from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended
 from aeron_core.cli.text_table import print_table
-from aeron_core.errors import ConfigurationError
+from aeron_core.errors import ConfigurationError, PluginError
 from aeron_core.settings.loader import load_driver_fields
 from aeron_security import group_secret, identities
 from aeron_security.group_secret import GroupSecretOptions
@@ -136,7 +136,7 @@ def check(files: SettingsFiles = None, define: Defines = None, json: Json = Fals
     for profile in settings.security_profiles:
         rows_of = _ROWS_OF.get(profile.protector)
         if rows_of is None:
-            rows.append((profile.name, "", "", f"not checked: the protector is {profile.protector}"))
+            rows.append((profile.name, "", "", _problem_of_other(profile.protector)))
             continue
         try:
             rows += [(profile.name, *row) for row in rows_of(profile.name, dict(profile.options))]
@@ -149,6 +149,17 @@ def check(files: SettingsFiles = None, define: Defines = None, json: Json = Fals
         print_table(header, rows)
     if any(problem and not problem.startswith("not checked") for *_, problem in rows):
         raise ended(EXIT_FAILURE)
+
+
+def _problem_of_other(protector: str) -> str:
+    """Return why a profile of another plugin is not checked, or that its protector is not installed."""
+    from aeron_core.registry import Registry  # noqa: PLC0415 - lazy: only profiles of other plugins need it
+
+    try:
+        Registry.load().check("aeron_datagram_protectors", protector)
+    except PluginError as error:
+        return str(error)
+    return f"not checked: the protector is {protector}"
 
 
 def _secret_rows(name: str, texts: dict[str, str]) -> list[tuple[str, str, str]]:

@@ -41,8 +41,9 @@ def read_file(path: str | Path, length: int, *, is_secret: bool = True) -> bytes
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         cause = (isinstance(error, OSError) and error.strerror) or error
+        command = "generate" if is_secret else "allow"
         raise ConfigurationError(
-            f"key file {str(path)!r}: cannot be read: {cause}: `aeron-core keys generate` makes one"
+            f"{_kind(is_secret)} {str(path)!r}: cannot be read: {cause}: `aeron-core keys {command}` makes one"
         ) from None
     try:
         # The descriptor is checked, not the path, which may lead to another file the next time.
@@ -52,25 +53,28 @@ def read_file(path: str | Path, length: int, *, is_secret: bool = True) -> bytes
         os.close(descriptor)
 
 
+def _kind(is_secret: bool) -> str:
+    return "key file" if is_secret else "list of peers"
+
+
 def _check(path: str | Path, status: os.stat_result, *, is_secret: bool) -> None:
+    file = f"{_kind(is_secret)} {str(path)!r}"
     if not stat.S_ISREG(status.st_mode):
-        raise ConfigurationError(
-            f"key file {str(path)!r}: must be a regular file, not a folder, pipe or device"
-        )
+        raise ConfigurationError(f"{file}: must be a regular file, not a folder, pipe or device")
     if status.st_uid not in (0, os.geteuid()):
         raise ConfigurationError(
-            f"key file {str(path)!r}: belongs to user {status.st_uid}: must belong to the user of the driver, "
-            f"{os.geteuid()}, or to root: chown it"
+            f"{file}: belongs to user {status.st_uid}: must belong to the user of the driver, {os.geteuid()}, or to "
+            f"root: chown it"
         )
     mode = stat.S_IMODE(status.st_mode)
     if not is_secret and mode & 0o022:
         raise ConfigurationError(
-            f"key file {str(path)!r}: mode {mode:04o} lets other users change it: must be 0644, or less: chmod it, and "
+            f"{file}: mode {mode:04o} lets other users change it: must be 0644, or less: chmod it, and "
             f"check its peers"
         )
     if is_secret and mode & 0o077:
         raise ConfigurationError(
-            f"key file {str(path)!r}: mode {mode:04o} lets other users read or change it: must be 0600 or 0400: "
+            f"{file}: mode {mode:04o} lets other users read or change it: must be 0600 or 0400: "
             f"chmod it, and replace the secret if others may have read it"
         )
 
