@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import aeron_security.plugin
 import pyspark_aeron.plugin
 import typer
 from aeron_resolvers import csv_table, driver
@@ -281,6 +282,7 @@ def program() -> typer.Typer:
     """Return the application with the commands of this package and of the plugins in its distribution."""
     app = make_core_app()
     # Not all installed plugins: the page must not depend on the environment.
+    aeron_security.plugin.aeron_cli(app)
     pyspark_aeron.plugin.aeron_cli(app)
     return app
 

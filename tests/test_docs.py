@@ -14,6 +14,7 @@ import pytest
 import typer
 from aeron_security import group_secret
 
+from aeron_core.cli.index import PLUGIN_COMMANDS
 from aeron_core.cli.program import make_core_app
 from aeron_core.cli.records.recorder_metrics import METRICS as RECORDER_METRICS
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
@@ -234,6 +235,10 @@ def test_every_command_is_documented():
                 assert f"## {path} {name}\n" in text
 
     check("aeron-core", typer.main.get_command(make_core_app()))
+
+
+def test_every_command_of_the_plugins_here_is_documented():
+    assert [name for name in PLUGIN_COMMANDS if f"\n## aeron-core {name} " not in page("cli.md")] == []
 
 
 @pytest.mark.parametrize("name", sorted(GENERATOR["PAGES"]))

@@ -6,7 +6,7 @@ import typer
 from aeron_core.cli.program import make_core_app
 from aeron_core.registry import Registry
 
-GROUPS = ["plugins", "settings", "recordings", "pipeline"]
+GROUPS = ["plugins", "settings", "recordings", "keys", "pipeline"]
 
 
 def test_the_program_without_arguments_shows_its_help(aeron):
@@ -34,6 +34,11 @@ def test_the_help_of_a_group_is_no_error(aeron, group):
 
     assert outcome.code == 0
     assert outcome.out.startswith(f"Usage: aeron-core {group} [OPTIONS] COMMAND [ARGS]...\n")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_no_line_of_the_help_of_a_group_is_cut(aeron, group):
+    assert "...\n" not in aeron(group, "--help").out.partition("\nCommands:")[2]
 
 
 def test_the_help_names_every_command(aeron):
@@ -120,6 +125,8 @@ WITHOUT_JSON = {
     ("archive",): "serves clients, and prints nothing",
     ("dashboard",): "serves a page",
     ("driver",): "prints what aeronmd prints",
+    ("keys", "allow"): "writes a list",
+    ("keys", "revoke"): "writes a list",
     ("pipeline", "plot"): "writes a file",
     ("plot",): "writes a file",
     ("plugins", "new"): "writes files",

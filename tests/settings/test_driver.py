@@ -203,7 +203,7 @@ def test_a_mode_that_gives_no_usable_access_is_refused(mode):
 def test_a_refused_mode_is_shown_as_it_was_written(monkeypatch):
     monkeypatch.setenv("AERON_CORE_DIR_MODE", "0640")
 
-    with pytest.raises(ConfigurationError, match="AERON_CORE_DIR_MODE=0640 .*must be an octal mode"):
+    with pytest.raises(ConfigurationError, match=r"AERON_CORE_DIR_MODE=0640 .*must be an octal mode"):
         load_driver_fields()
 
 

@@ -45,10 +45,11 @@ def generate(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write a new random secret to a file, and print its fingerprint, or the public key of an identity.
+    """Write a new random secret, or an identity, to a file.
 
-    Copy a secret to the other hosts of the channel by a path that is encrypted, such as scp. An identity stays on its
-    host: give its public key to the other hosts.
+    Prints the fingerprint of the secret, or the public key of the identity. Copy a secret to the other hosts of the
+    channel by a path that is encrypted, such as scp. An identity stays on its host: give its public key to the other
+    hosts.
     """
     if identity:
         check_package("of this host")
@@ -60,9 +61,9 @@ def generate(
 
 @keys_app.command(cls=CoreCommand)
 def show(files: KeyFiles, json: Json = False) -> None:
-    """Show the fingerprints of secrets, by which two hosts compare them, and the public keys of identities.
+    """Show fingerprints of secrets, and public keys of identities.
 
-    A file that others can read, or that has no key, is refused.
+    Two hosts compare their secrets by the fingerprints. A file that others can read, or that has no key, is refused.
     """
     _print_keys(files, is_json=json)
 
@@ -98,9 +99,10 @@ def allow(
         typer.Option(metavar="TIME", help="When the entry expires, such as 2030-01-31; never by default."),
     ] = "",
 ) -> None:
-    """Add a peer to a list, or replace its key; a list that does not exist is made.
+    """Add a peer to a list, or replace its key.
 
-    A driver with the list reads it again within a second. A key that is replaced is revoked.
+    A list that does not exist is made. A driver with the list reads it again within a second. A key that is replaced
+    is revoked.
     """
     peer = AllowedPeer(check_name(name), parse_key(key), parse_time_ms(until) if until else None)
     peers = read_peers(file) if file.exists() else []
@@ -112,9 +114,10 @@ def allow(
 
 @keys_app.command(cls=CoreCommand)
 def revoke(file: PeerList, name: PeerName) -> None:
-    """Remove a peer from a list: a driver with the list locks it out within a second, also of existing streams.
+    """Remove a peer from a list, which locks it out of all streams.
 
-    Do it on each host that lists the peer.
+    A driver with the list does that within a second, also for existing streams. Do it on each host that lists the
+    peer.
     """
     peers = read_peers(file)
     kept = [each for each in peers if each.name != name]
@@ -126,10 +129,10 @@ def revoke(file: PeerList, name: PeerName) -> None:
 
 @keys_app.command(cls=CoreCommand)
 def check(files: SettingsFiles = None, define: Defines = None, json: Json = False) -> None:
-    """Check the security profiles of a driver: their options, key files, and what this machine needs.
+    """Check the security profiles of a driver.
 
-    Takes the same files, -D and environment variables as `aeron-core driver`. The exit code is 1 if a channel with
-    one of the profiles would be refused.
+    Checks their options, key files, and what this machine needs. Takes the same files, -D and environment variables as
+    `aeron-core driver`. The exit code is 1 if a channel with one of the profiles would be refused.
     """
     settings = load_driver_fields(files=files or [], defines=define or []).settings
     rows = []

@@ -62,7 +62,10 @@ def run(  # noqa: PLR0913 - the options of the command
     metrics_open: MetricsOpen = False,
     json: Json = False,
 ) -> None:
-    """Run a pipeline until its queries end, or until interrupted; a later run continues from there."""
+    """Run a pipeline until its queries end, or until interrupted.
+
+    A later run continues from there.
+    """
     from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - imports pydantic
     from pyspark_aeron.pipeline.display import ProgressDisplay  # noqa: PLC0415 - rich is slow to import
 
@@ -108,7 +111,10 @@ def _served_lags(access: MetricsAccess | None) -> Iterator[Callable[[BatchProgre
 
 @pipeline_app.command(cls=CoreCommand)
 def check(file: PipelineFile, json: Json = False) -> None:
-    """Report all problems of a pipeline: its file, archives, folders and decoders, without starting Spark."""
+    """Report all problems of a pipeline, without starting Spark.
+
+    Checks its file, archives, folders and decoders.
+    """
     from pyspark_aeron.pipeline.checking import check_file  # noqa: PLC0415 - imports pydantic and numpy
     from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - imports pydantic
 

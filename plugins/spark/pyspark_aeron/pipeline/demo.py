@@ -79,9 +79,10 @@ def demo(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Send a log over UDP with simulated loss, record it, stream it with Spark into Parquet, and compare.
+    """Send a log with loss, record it, and stream it into Parquet.
 
-    Shows the events of packages by minute and action, as a table and as a picture.
+    The log goes over UDP with simulated loss, and the table is compared with it. Shows the events of packages by
+    minute and action, as a table and as a picture.
     """
     positive("--min-lines", min_lines)
     if not 0 <= loss < 1:
