@@ -83,6 +83,26 @@ def read_token(path: Path, option: str = "--token-file") -> str:
 
     Raises ConfigurationError if others can read it, or it has no token; StorageError if it cannot be read.
     """
+    data = read_private(path, option, MAX_TOKEN_LENGTH + 2, "make a new token")
+    token = data.decode("latin-1").strip()
+    if (
+        not MIN_TOKEN_LENGTH <= len(token) <= MAX_TOKEN_LENGTH
+        or not token.isascii()
+        or not token.isprintable()
+    ):
+        raise ConfigurationError(
+            f"{option}={path}: must have one line of {MIN_TOKEN_LENGTH} to {MAX_TOKEN_LENGTH} printable ASCII "
+            "characters, such as that of `openssl rand -hex 32`"
+        )
+    return token
+
+
+def read_private(path: Path, option: str, length: int, renewal: str) -> bytes:
+    """Return at most `length` bytes of a file that only this user can read.
+
+    `renewal`: what a user should do if others could read it, for the message. Raises ConfigurationError if they can,
+    or it is no regular file; StorageError if it cannot be read.
+    """
     try:
         # O_NONBLOCK: the path may be a named pipe, which would block until a writer opens it.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -95,19 +115,8 @@ def read_token(path: Path, option: str = "--token-file") -> str:
         if status.st_mode & _OF_OTHERS or status.st_uid not in (os.geteuid(), 0):
             raise ConfigurationError(
                 f"{option}={path}: mode {stat.S_IMODE(status.st_mode):o}, of user {status.st_uid}: must belong to user "
-                f"{os.geteuid()} and be readable by no other; chmod 600 it, and make a new token"
+                f"{os.geteuid()} and be readable by no other; chmod 600 it, and {renewal}"
             )
-        data = os.read(fd, MAX_TOKEN_LENGTH + 2)
+        return os.read(fd, length)
     finally:
         os.close(fd)
-    token = data.decode("latin-1").strip()
-    if (
-        not MIN_TOKEN_LENGTH <= len(token) <= MAX_TOKEN_LENGTH
-        or not token.isascii()
-        or not token.isprintable()
-    ):
-        raise ConfigurationError(
-            f"{option}={path}: must have one line of {MIN_TOKEN_LENGTH} to {MAX_TOKEN_LENGTH} printable ASCII "
-            "characters, such as that of `openssl rand -hex 32`"
-        )
-    return token

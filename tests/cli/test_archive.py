@@ -89,15 +89,18 @@ def test_a_client_cannot_fill_the_log_with_warnings(start, tmp_path, monkeypatch
     [
         (["--control-channel", "udp"], 2, "invalid URI scheme"),
         (["--segment-length", "100k"], 2, "--segment-length=100k: must be a power of two"),
-        (["--credentials-file", "missing"], 2, "--credentials-file=missing: No such file"),
+        (["--credentials-file", "missing"], 1, "cannot read --credentials-file=missing: No such file"),
         (["--credentials-file", "empty"], 2, "--credentials-file=empty: must have a length from 1 to 4096"),
+        (["--credentials-file", "shared"], 2, "--credentials-file=shared: mode 644, of user "),
         (["--archive-id", "-1"], 2, "--archive-id=-1: must be a whole number"),
         ([], 1, "no media driver is accessible"),
     ],
 )
 def test_a_wrong_option_is_refused_in_one_line(aeron, tmp_path, monkeypatch, options, code, text):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").touch()
+    (tmp_path / "empty").touch(0o600)
+    (tmp_path / "shared").write_text("secret")
+    (tmp_path / "shared").chmod(0o644)
 
     outcome = aeron("archive", "folder", *options)
 

@@ -78,7 +78,9 @@ ArchiveId = Annotated[
 CredentialsFile = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="File with the credentials that clients must send; default: clients need none."
+        metavar="FILE",
+        help="File with the credentials that clients must send, which no other user may be able to read; default: "
+        "clients need none.",
     ),
 ]
 Sync = Annotated[bool, typer.Option("--sync", help="Data counts as recorded only when it is on disk.")]
@@ -186,13 +188,10 @@ def _segment_length_of(text: str) -> int:
 
 
 def _credentials_of(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_CREDENTIALS_LENGTH + 1)
-    except OSError as error:
-        raise ConfigurationError(
-            f"--credentials-file={path}: {error.strerror}; name a file that can be read"
-        ) from None
+    from aeron_core.metrics.access import read_private  # noqa: PLC0415 - lazy: only --credentials-file needs it
+
+    # One byte more for the line end, and one by which a longer file is detected.
+    data = read_private(path, "--credentials-file", _MAX_CREDENTIALS_LENGTH + 2, "change the credentials")
     data = data.removesuffix(b"\n")
     if not 0 < len(data) <= _MAX_CREDENTIALS_LENGTH:
         raise ConfigurationError(
