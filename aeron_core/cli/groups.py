@@ -196,5 +196,16 @@ def distribution_of(plugin: EntryPoint) -> str:
     return plugin.dist.name if plugin.dist else "unknown"
 
 
+def fault_of_name(hook: str, name: str) -> str:
+    """Return why no installed plugin has a name in the table of `hook`; empty if one has it."""
+    from aeron_core.registry import Registry  # noqa: PLC0415 - imports pydantic, and then all plugins
+
+    try:
+        Registry.load().check(hook, name)
+    except PluginError as error:
+        return str(error)
+    return ""
+
+
 def _no_options() -> None:
     """Do nothing: callback of a group that has no options."""

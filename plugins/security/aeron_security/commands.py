@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.command import CoreCommand
+from aeron_core.cli.groups import fault_of_name
 from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended
 from aeron_core.cli.text_table import print_table
-from aeron_core.errors import ConfigurationError, PluginError
+from aeron_core.errors import ConfigurationError
 from aeron_core.settings.loader import load_driver_fields
 from aeron_security import group_secret, identities
 from aeron_security.group_secret import GroupSecretOptions
@@ -156,13 +157,8 @@ def check(files: SettingsFiles = None, define: Defines = None, json: Json = Fals
 
 def _problem_of_other(protector: str) -> str:
     """Return why a profile of another plugin is not checked, or that its protector is not installed."""
-    from aeron_core.registry import Registry  # noqa: PLC0415 - lazy: only profiles of other plugins need it
-
-    try:
-        Registry.load().check("aeron_datagram_protectors", protector)
-    except PluginError as error:
-        return str(error)
-    return f"not checked: the protector is {protector}"
+    fault = fault_of_name("aeron_datagram_protectors", protector)
+    return fault or f"not checked: the protector is {protector}"
 
 
 def _secret_rows(name: str, texts: dict[str, str]) -> list[tuple[str, str, str]]:
