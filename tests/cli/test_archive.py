@@ -88,6 +88,11 @@ def test_a_client_cannot_fill_the_log_with_warnings(start, tmp_path, monkeypatch
     ("options", "code", "text"),
     [
         (["--control-channel", "udp"], 2, "invalid URI scheme"),
+        (
+            ["--control-channel", "aeron:ipc"],
+            2,
+            "stream 10 of aeron:ipc is that of the local control channel",
+        ),
         (["--segment-length", "100k"], 2, "--segment-length=100k: must be a power of two"),
         (["--credentials-file", "missing"], 1, "cannot read --credentials-file=missing: No such file"),
         (["--credentials-file", "empty"], 2, "--credentials-file=empty: must have a length from 1 to 4096"),

@@ -65,8 +65,23 @@ class ArchiveServerParams:
         ):
             if channel is not None:
                 ChannelUri.parse(channel)
+        self._check_control_channels()
         length = self.segment_length
         if length & (length - 1) or not 65_536 <= length <= 2**30:
             raise ConfigurationError(
                 f"segment_length={length}: must be a power of two from 65536 to 1073741824"
+            )
+
+    def _check_control_channels(self) -> None:
+        # Two subscriptions to one IPC stream would receive, and answer, each request twice.
+        if (
+            self.control_channel is not None
+            and ChannelUri.parse(self.control_channel).is_ipc
+            and ChannelUri.parse(self.local_control_channel).is_ipc
+            and self.control_stream_id == self.local_control_stream_id
+        ):
+            raise ConfigurationError(
+                f"control_channel={self.control_channel}: stream {self.control_stream_id} of aeron:ipc is that of the "
+                f"local control channel: must be a UDP channel, such as aeron:udp?endpoint=localhost:8010, or have "
+                f"another stream id"
             )
