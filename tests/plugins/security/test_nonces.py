@@ -2,7 +2,11 @@
 
 import contextlib
 import os
+import platform
+import shutil
 import struct
+import subprocess
+from pathlib import Path
 
 import pytest
 from aeron_security._native.sealing import RENEW, SealedDatagrams, SealingSession
@@ -133,3 +137,28 @@ def test_a_number_is_used_once_even_if_its_datagram_cannot_be_sent():
     sender.send()
 
     assert [number for *_, number in sender.nonces] == [4]
+
+
+#: A processor whose CPUID has no RDRAND, and which ends the process if the instruction is used.
+OLD_PROCESSOR = """
+#include <cpuid.h>
+#include <stdlib.h>
+#define __get_cpuid(leaf, a, b, c, d) (*(a) = *(b) = *(c) = *(d) = 0, 1)
+#define __builtin_ia32_rdrand64_step(number) (abort(), *(number) = 1)
+#include "sealing.h"
+int main(void)
+{
+    uint64_t number;
+    return ac_has_fresh_numbers() || ac_fresh_number(&number) || !ac_random(&number, sizeof(number));
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have no RDRAND")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+def test_a_processor_without_an_instruction_for_random_numbers_is_not_asked_for_them(tmp_path):
+    (tmp_path / "old.c").write_text(OLD_PROCESSOR, encoding="ascii")
+    native = Path(__file__).parents[3] / "plugins" / "security" / "aeron_security" / "_native"
+    subprocess.run(["cc", "-w", f"-I{native}", "-o", tmp_path / "old", tmp_path / "old.c"], check=True)
+
+    assert subprocess.run([tmp_path / "old"], check=False).returncode == 0

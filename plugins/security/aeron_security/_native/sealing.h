@@ -217,10 +217,25 @@ static inline int ac_open(ac_keys_t *keys, uint8_t *datagram, int length)
 /* Random numbers that two copies of one virtual machine do not share, if the processor has an instruction for them. */
 #if defined(__x86_64__)
 #include <cpuid.h>
+/* CPUID is slow in a virtual machine: asked once. Threads that ask at the same time find the same. */
+static int ac_has_instruction(void)
+{
+    static int found = -1;
+    unsigned int a, b, c, d;
+    int is_there = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    if (is_there < 0)
+    {
+        is_there = __get_cpuid(1, &a, &b, &c, &d) && 0 != (c & (1u << 30));
+        __atomic_store_n(&found, is_there, __ATOMIC_RELAXED);
+    }
+    return is_there;
+}
+
 __attribute__((target("rdrnd"))) static int ac_fresh_number(uint64_t *number)
 {
     unsigned long long value;
-    for (int i = 0; i < 10; i++)
+    /* A processor without the instruction would end the process by SIGILL. */
+    for (int i = 0; i < 10 && ac_has_instruction(); i++)
     {
         /* Some processors return only ones, or zeros, as if that were a random number. */
         if (__builtin_ia32_rdrand64_step(&value) && 0 != value && ~0ULL != value)
@@ -234,9 +249,8 @@ __attribute__((target("rdrnd"))) static int ac_fresh_number(uint64_t *number)
 
 static int ac_has_fresh_numbers(void)
 {
-    unsigned int a, b, c, d;
     uint64_t number;
-    return __get_cpuid(1, &a, &b, &c, &d) && 0 != (c & (1u << 30)) && ac_fresh_number(&number);
+    return ac_fresh_number(&number);
 }
 #else
 static int ac_has_fresh_numbers(void) { return 0; }
