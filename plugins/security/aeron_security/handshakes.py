@@ -76,8 +76,9 @@ class Handshakes:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._peers: dict[bytes, AllowedPeer] = {}
-        # By whether this socket is the initiator, and the salt of the other one.
-        self._pending: dict[tuple[bool, bytes], _OpenHandshake] = {}
+        # By whether this socket is the initiator, the salt of the other one, and its host: another host, which has seen
+        # the salt on the network, must not spoil the handshake.
+        self._pending: dict[tuple[bool, bytes, str], _OpenHandshake] = {}
         self._second = -1
         self._in_second = 0
         self._of_host: dict[str, int] = {}
@@ -108,7 +109,7 @@ class Handshakes:
         `number` is that of the socket, among several, that has received it and will send the answer.
         """
         # Messages of a handshake that this socket has not begun cost nothing.
-        key = (data[5] in (COOKIE, SECOND), data[8:24])
+        key = (data[5] in (COOKIE, SECOND), data[8:24], source_host)
         pending = self._pending.get(key)
         if pending is not None and now_ns - pending.began_ns > MAX_AGE_NS:
             del self._pending[key]
@@ -127,6 +128,7 @@ class Handshakes:
             if data[5] == SECOND:
                 return self._on_second(data, pending, number)
             self._on_third(data, pending)
+            del self._pending[key]
         except HandshakeRefusedError:
             raise
         except (ProtocolError, InvalidTag):
@@ -153,7 +155,7 @@ class Handshakes:
         self._in_second += 1
         self._of_host[source_host] = self._of_host.get(source_host, 0) + 1
 
-    def _keep(self, key: tuple[bool, bytes], pending: _OpenHandshake) -> None:
+    def _keep(self, key: tuple[bool, bytes, str], pending: _OpenHandshake) -> None:
         self._pending.pop(key, None)
         if len(self._pending) >= MAX_PENDING:
             del self._pending[next(iter(self._pending))]
@@ -189,16 +191,23 @@ class Handshakes:
         source_host, number = where
         if pending is None or pending.own_salt != own_salt:
             self._spend(source_host)
-            peer = self._peer_of(token, hint)
-            state = self._noise(peer.public_key, (self._host.role, data[6]), (own_salt, salt))
-            message = state.write_first(
-                noise.new_ephemeral(self._host.fresh), self._host.private_key, peer.public_key
-            )
-            pending = _OpenHandshake(state, peer, own_salt, now_ns, message)
-            self._keep((True, salt), pending)
+            pending = self._begin(self._peer_of(token, hint), (own_salt, salt), data[6], now_ns)
+            self._keep((True, salt, source_host), pending)
         pending.cookies[number] = cookie
         # The same message as before if a first or a second was lost, so that its keys are not computed again.
         return self._header(FIRST, own_salt, salt) + cookie + token + pending.message
+
+    def _begin(self, peer: AllowedPeer, salts: tuple[bytes, bytes], role: int, now_ns: int) -> _OpenHandshake:
+        """Return a handshake with a peer; one that has several addresses gets the same message 1 at all of them."""
+        own_salt, salt = salts
+        for (is_initiator, theirs, _), each in self._pending.items():
+            if is_initiator and theirs == salt and each.peer == peer and each.own_salt == own_salt:
+                return _OpenHandshake(each.noise, peer, own_salt, each.began_ns, each.message)
+        state = self._noise(peer.public_key, (self._host.role, role), salts)
+        message = state.write_first(
+            noise.new_ephemeral(self._host.fresh), self._host.private_key, peer.public_key
+        )
+        return _OpenHandshake(state, peer, own_salt, now_ns, message)
 
     def _peer_of(self, token: bytes, hint: bytes) -> AllowedPeer:
         for peer in self._peers.values():
@@ -226,7 +235,8 @@ class Handshakes:
         if grant is None:
             return None
         second = state.write_second(noise.new_ephemeral(self._host.fresh), grant)
-        self._keep((False, salt), _OpenHandshake(state, found[0], own_salt, now_ns, second, message))
+        pending = _OpenHandshake(state, found[0], own_salt, now_ns, second, message)
+        self._keep((False, salt, source_host), pending)
         return self._header(SECOND, own_salt, salt) + token + second
 
     def _on_second(self, data: bytes, pending: _OpenHandshake, number: int) -> bytes | None:
@@ -237,7 +247,7 @@ class Handshakes:
         # A forged second must not spoil the state for the right one.
         state = copy.copy(pending.noise)
         theirs = state.read_second(data[56:])
-        del self._pending[True, salt]
+        self._pending = {key: each for key, each in self._pending.items() if each.noise is not pending.noise}
         self._admit(pending.peer, theirs)
         grant = self._grant(pending.peer)
         if grant is None:
@@ -249,5 +259,4 @@ class Handshakes:
     def _on_third(self, data: bytes, pending: _OpenHandshake) -> None:
         head, freshness = data[:64], data[56:64]
         theirs = pending.noise.third(freshness).decrypt(_THIRD_NONCE, data[64:], pending.noise.h + head)
-        del self._pending[False, data[8:24]]
         self._admit(pending.peer, theirs)

@@ -30,7 +30,7 @@ from aeron_core._native.datagrams import PythonDatagramChannel
 from aeron_core.spi import ProtectedRole, ProtectorParams
 from aeron_core.testing import DatagramProbe
 
-ONE, TWO, STRANGER = (bytes([number]) * 32 for number in (1, 2, 4))
+ONE, TWO, THREE, STRANGER = (bytes([number]) * 32 for number in (1, 2, 3, 4))
 S = 1_000_000_000
 KINDS = {HELLO: "hello", COOKIE: "cookie", FIRST: "first", SECOND: "second", THIRD: "third"}
 
@@ -302,6 +302,64 @@ def test_forged_seconds_cost_two_agreements_each_up_to_a_limit():
     assert made.agreements - before <= 2 * MAX_OF_HOST_IN_SECOND
     # In the next second, the right one is accepted.
     assert made.on_datagram(second, "10.0.0.2", S)[5] == THIRD
+
+
+@pytest.mark.parametrize("hinted", [TWO, THREE], ids=["owner", "another peer"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_another_host_that_has_seen_a_salt_does_not_spoil_the_handshake_with_its_owner(hinted, is_first):
+    # Public keys are no secret; and a datagram with the salt of another one causes a hello, whose token is right.
+    admitted = []
+    made = Handshakes(host(ONE, 0, admitted))
+    made.set_peers({public(key): AllowedPeer("peer", public(key)) for key in (TWO, THREE)})
+    responder = IdentityPeer(TWO, 1, 1, [public(ONE)])
+    hello = b"AeSU" + bytes([1, HELLO, 0, 1]) + b"i" * 16 + responder.salt + b"t" * 16 + bytes(24)
+    cookie = responder.on_datagram(hello)
+    false = IdentityPeer(hinted, 1, 1, []).on_hello(hello, b"i" * 16, b"elsewhere")
+    false = cookie[:56] + false[56:]
+
+    if is_first:
+        made.on_datagram(false, "10.0.0.9", 0)
+    first = made.on_datagram(cookie, "10.0.0.2", 0)
+    if not is_first:
+        made.on_datagram(false, "10.0.0.9", 0)
+    responder.on_datagram(made.on_datagram(responder.on_datagram(first), "10.0.0.2", 0))
+
+    assert len(responder.granted) == len(admitted) == 1
+
+
+def test_a_first_that_another_host_repeats_does_not_spoil_a_handshake():
+    admitted = []
+    made = Handshakes(host(TWO, 1, admitted))
+    made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})
+    initiator = IdentityPeer(ONE, 0, 1, [public(TWO)])
+    cookie = IdentityPeer(TWO, 1, 1, []).on_hello(initiator.hello(b"r" * 16), initiator.salt, b"")
+    cookie = cookie[:8] + b"r" * 16 + initiator.salt + cookie[40:]
+    recorded, first = (initiator.on_cookie(cookie, b"r" * 16, b"") for _ in range(2))
+
+    second = made.on_datagram(first, "10.0.0.1", 0)
+    made.on_datagram(recorded, "10.0.0.9", 0)
+    third = initiator.on_second(second, b"r" * 16, b"")
+    made.on_datagram(third, "10.0.0.1", 0)
+
+    assert len(admitted) == 1
+
+
+def test_a_peer_with_two_addresses_costs_one_handshake():
+    admitted = []
+    made = Handshakes(host(ONE, 0, admitted))
+    made.set_peers({public(TWO): AllowedPeer("two", public(TWO))})
+    responder = IdentityPeer(TWO, 1, 1, [public(ONE)])
+    hello = b"AeSU" + bytes([1, HELLO, 0, 1]) + b"i" * 16 + responder.salt + b"t" * 16 + bytes(24)
+    cookie = responder.on_datagram(hello)
+
+    firsts = {made.on_datagram(cookie, source, 0) for source in ("10.0.0.2", "10.0.1.2")}
+    second = responder.on_datagram(firsts.pop())
+
+    assert firsts == set()
+    assert made.on_datagram(second, "10.0.1.2", 0)[5] == THIRD
+    assert made.on_datagram(second, "10.0.0.2", 0) is None
+    assert len(admitted) == 1
+    assert made.agreements == 4
 
 
 def test_handshakes_that_do_not_end_are_bounded_and_forgotten():
