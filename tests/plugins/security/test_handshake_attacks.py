@@ -193,8 +193,8 @@ def test_a_handshake_datagram_that_is_reflected_or_was_meant_for_another_run_is_
     assert (ends.one.handshakes, ends.two.handshakes) == (0, 0)
 
 
-@pytest.mark.parametrize("kind", [FIRST, THIRD])
-def test_a_cookie_of_another_address_is_refused(ends, kind):
+@pytest.mark.parametrize("kind", [COOKIE, FIRST, SECOND, THIRD])
+def test_a_token_or_cookie_of_another_address_is_refused(ends, kind):
     datagram, sender, receiver = ends.until(kind)
 
     assert receiver.take(datagram, source=SocketAddress.of("10.0.0.9", 1000)) == []

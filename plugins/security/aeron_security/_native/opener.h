@@ -70,6 +70,7 @@ typedef struct ac_opener
     int replies_left; /* challenges, answers and hellos that may still be sent */
     int cookies_left;
     int has_identity; /* peers are admitted by handshakes, not by challenges */
+    int has_group; /* replies go to a group, and are answered from other addresses */
     uint8_t public_key[32];
     ac_exchange_t *exchange; /* with the conductor, of all sockets of the endpoint; NULL without an identity */
     /* Sockets that obey the orders of the conductor, a list that begins in the opener of their session. */
@@ -270,16 +271,18 @@ static inline void ac_mark(ac_peer_t *peer, uint64_t number)
     peer->window[(number / 64) % AC_WINDOW_WORDS] |= 1ULL << (number % 64);
 }
 
-/* A token; or a cookie, if there is the address of a peer in `name`. */
+/* A token, or a cookie; for the address of a peer in `name`, unless `name_length` is 0. */
 AC_COLD static int ac_token(
-    const ac_opener_t *opener, const uint8_t *salt, int64_t step, const void *name, size_t name_length, uint8_t *token)
+    const ac_opener_t *opener, int is_cookie, const uint8_t *salt, int64_t step, const void *name, size_t name_length,
+    uint8_t *token)
 {
-    uint8_t data[AC_SALT_LENGTH + 8 + AC_NAME_LENGTH];
+    uint8_t data[AC_SALT_LENGTH + 8 + 1 + AC_NAME_LENGTH];
     uint8_t out[32];
     memcpy(data, salt, AC_SALT_LENGTH);
     memcpy(data + AC_SALT_LENGTH, &step, 8);
-    memcpy(data + AC_SALT_LENGTH + 8, name, name_length);
-    if (!ac_crypto_hmac(opener->token_key, data, AC_SALT_LENGTH + 8 + name_length, out))
+    data[AC_SALT_LENGTH + 8] = (uint8_t)is_cookie;
+    memcpy(data + AC_SALT_LENGTH + 9, name, name_length);
+    if (!ac_crypto_hmac(opener->token_key, data, AC_SALT_LENGTH + 9 + name_length, out))
     {
         return 0;
     }
@@ -288,14 +291,14 @@ AC_COLD static int ac_token(
 }
 
 AC_COLD static int ac_is_token(
-    const ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length,
+    const ac_opener_t *opener, int is_cookie, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length,
     const uint8_t *token)
 {
     uint8_t expected[AC_TOKEN_LENGTH];
     for (int64_t step = now_ns / AC_TOKEN_STEP_NS; step >= now_ns / AC_TOKEN_STEP_NS - 1; step--)
     {
         uint8_t difference = 0;
-        if (!ac_token(opener, salt, step, name, name_length, expected))
+        if (!ac_token(opener, is_cookie, salt, step, name, name_length, expected))
         {
             return 0;
         }
@@ -311,8 +314,10 @@ AC_COLD static int ac_is_token(
     return 0;
 }
 
-/* Set the challenge of a salt in `reply`, unless one was sent in the last 100 ms or too many were sent to others. */
-AC_COLD static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, ac_reply_t *reply)
+/* Set the challenge of a salt in `reply`, unless one was sent in the last 100 ms or too many were sent to others. The token
+ * of a hello is for the address in `name`, as a cookie: otherwise its receiver could cause firsts to other addresses. */
+AC_COLD static void ac_challenge(
+    ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length, ac_reply_t *reply)
 {
     for (int i = 0; i < AC_ASKED; i++)
     {
@@ -322,7 +327,7 @@ AC_COLD static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64
         }
     }
     if (opener->replies_left <= 0 ||
-        !ac_token(opener, salt, now_ns / AC_TOKEN_STEP_NS, "", 0, reply->challenge_token))
+        !ac_token(opener, 0, salt, now_ns / AC_TOKEN_STEP_NS, name, name_length, reply->challenge_token))
     {
         return;
     }
@@ -392,7 +397,8 @@ AC_COLD static ac_peer_t *ac_parent_of(const ac_opener_t *opener, const uint8_t 
 
 /* A datagram of a salt that is not admitted; `datagram` is opened in place. Return 0, or the reason of a refusal. */
 AC_COLD static int ac_open_unknown(
-    ac_opener_t *opener, const ac_secret_t *secret, uint8_t *datagram, int length, int64_t now_ns, ac_reply_t *reply)
+    ac_opener_t *opener, const ac_secret_t *secret, uint8_t *datagram, int length, int64_t now_ns, const void *name,
+    size_t name_length, ac_reply_t *reply)
 {
     ac_keys_t keys;
     const uint8_t *salt = datagram + 8;
@@ -410,9 +416,9 @@ AC_COLD static int ac_open_unknown(
     {
         if (NULL == parent)
         {
-            if (length >= AC_HELLO_LENGTH)
+            if (length >= AC_HELLO_LENGTH && name_length <= AC_NAME_LENGTH)
             {
-                ac_challenge(opener, salt, now_ns, reply);
+                ac_challenge(opener, salt, now_ns, name, opener->has_group ? 0 : name_length, reply);
             }
             return AC_UNPROVED;
         }
@@ -429,7 +435,7 @@ AC_COLD static int ac_open_unknown(
     }
     if (AC_ANSWER == datagram[5])
     {
-        if (AC_TOKEN_LENGTH == content_length && ac_is_token(opener, salt, now_ns, "", 0, content))
+        if (AC_TOKEN_LENGTH == content_length && ac_is_token(opener, 0, salt, now_ns, "", 0, content))
         {
             return ac_admit(opener, secret, salt, &keys, number, now_ns, parent, 0) ? 0 : AC_BUSY;
         }
@@ -447,7 +453,7 @@ AC_COLD static int ac_open_unknown(
         return 0;
     }
     ac_keys_free(&keys);
-    ac_challenge(opener, salt, now_ns, reply);
+    ac_challenge(opener, salt, now_ns, "", 0, reply);
     /* A challenge needs no admission. */
     return AC_CHALLENGE == datagram[5] ? 0 : AC_UNPROVED;
 }
@@ -486,11 +492,12 @@ AC_COLD static int ac_open_handshake(
         opener->cookies_left--;
         reply->hello_length =
             ac_put_cookie(reply->hello, own, datagram, opener->public_key) &&
-            ac_token(opener, salt, now_ns / AC_TOKEN_STEP_NS, name, name_length, reply->hello + 56) ? AC_HELLO_LENGTH : 0;
+            ac_token(opener, 1, salt, now_ns / AC_TOKEN_STEP_NS, name, name_length, reply->hello + 56) ? AC_HELLO_LENGTH : 0;
         return 0;
     }
-    int is_mine = AC_COOKIE == kind || AC_SECOND == kind;
-    if (!ac_is_token(opener, salt, now_ns, name, is_mine ? 0 : name_length, datagram + 40))
+    int is_cookie = AC_FIRST == kind || AC_THIRD == kind;
+    size_t bound_length = !is_cookie && opener->has_group ? 0 : name_length;
+    if (!ac_is_token(opener, is_cookie, salt, now_ns, name, bound_length, datagram + 40))
     {
         return AC_BAD_HANDSHAKE;
     }
@@ -597,7 +604,7 @@ static int ac_opener_open(
     ac_peer_t *peer = ac_find(opener, salt);
     if (NULL == peer)
     {
-        reason = ac_open_unknown(opener, secret, datagram, length, now_ns, reply);
+        reason = ac_open_unknown(opener, secret, datagram, length, now_ns, name, name_length, reply);
     }
     else
     {

@@ -35,6 +35,7 @@ cdef extern from "opener.h" nogil:
         int is_joined
         int holders
         bint has_identity
+        bint has_group
         uint8_t public_key[32]
         ac_secret_t secrets[4]
         int secret_count

@@ -279,6 +279,7 @@ cdef class SealedDatagrams(DatagramChannel):
         self._opener.secret_count = session.opener.secret_count
         self._opener.role = session.opener.role
         self._opener.has_identity = session.opener.has_identity
+        self._opener.has_group = reply_address is not None
         self._opener.exchange = session.opener.exchange
         memcpy(self._opener.public_key, session.opener.public_key, 32)
         # A handshake is of all sockets of the session: one may receive what another one has caused.
@@ -349,11 +350,11 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef ac_reply_t reply
         if length == 0:
             counted.counts[AC_PLAIN] += 1
+        if opener.has_identity:
+            batch.copy_source(slot, self._source)
         while at < length:
             part = min(step, length - at)
             reply.answers = reply.challenges = reply.hello_length = 0
-            if part > 5 and memory[at + 5] >= AC_HELLO:
-                batch.copy_source(slot, self._source)
             reason = ac_opener_open(
                 opener, self._session.sealer, memory + at, part, now_ns, &self._source._storage, self._source._length,
                 self._number, &reply
