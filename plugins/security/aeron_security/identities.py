@@ -83,19 +83,33 @@ class _PeerList:
         self._path = path
         self._stamp = self._stat()
         self._peers = read_peers(path)
+        self._problem = ""
 
     def _stat(self) -> tuple[int, ...]:
         with contextlib.suppress(OSError):
             found = os.stat(self._path)
-            return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode, found.st_uid)
+            # With the time of the change, because a copy may keep that of the modification.
+            times = (found.st_mtime_ns, found.st_ctime_ns)
+            return (*times, found.st_size, found.st_dev, found.st_ino, found.st_mode, found.st_uid)
         return ()
 
     def read_changes(self) -> None:
-        """Read the file if it has changed. Raises ConfigurationError once for a file that is wrong; its list stays."""
+        """Read the file if it has changed, or could not be read the last time.
+
+        Raises ConfigurationError once for each problem; until it is solved, the previous list stays.
+        """
         stamp = self._stat()
-        if stamp != self._stamp:
-            self._stamp = stamp
-            self._peers = read_peers(self._path)
+        if stamp == self._stamp:
+            return
+        try:
+            peers = read_peers(self._path)
+        except ConfigurationError as error:
+            # The stamp stays, too: a removal of a peer must not be lost because no descriptor was free for a moment.
+            if str(error) != self._problem:
+                self._problem = str(error)
+                raise
+            return
+        self._stamp, self._peers, self._problem = stamp, peers, ""
 
     def allowed(self, now_ms: int) -> dict[bytes, AllowedPeer]:
         """Return the peers that have not expired, by public key."""

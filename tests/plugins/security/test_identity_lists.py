@@ -1,5 +1,7 @@
 """Who is allowed: wrong, unknown, expired and revoked peers, and lists that change during a stream."""
 
+import resource
+
 import pytest
 from aeron_security.identities import IdentityProtector
 from hosts import DYNAMIC, PRIVATE, SECURED, Load, flow, messages_of, value
@@ -141,6 +143,29 @@ def test_a_list_that_cannot_be_read_is_reported_and_stays_as_it_was(start_pair, 
     assert record.observation_count == 1
 
 
+def test_a_list_that_could_not_be_read_for_a_moment_is_read_again(identities):
+    clock = Clock.manual()
+    protector = protector_of(identities, clock)
+
+    identities.allow("two", "three")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # All descriptors are in use.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+    try:
+        for _ in range(3):
+            clock.advance(S)
+            protector.do_work(clock.nano_time())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert protector._peers.keys() == {public(PRIVATE["one"])}
+    assert "Too many open files" in protector.take_fault().reason
+    assert protector.take_fault() is None
+
+    clock.advance(S)
+    protector.do_work(clock.nano_time())
+    assert protector._peers.keys() == {public(PRIVATE["three"])}
+
+
 def test_a_driver_that_restarts_with_its_identity_is_admitted_again(start_pair):
     pair = start_pair()
     publication = pair.add_publication(SECURED, 1001)
@@ -212,15 +237,20 @@ def test_a_challenge_of_a_group_secret_is_refused(start_pair):
     assert "it is sealed with a group secret: use protector=identities for all members" in record.text
 
 
-def test_a_handshake_that_does_not_end_is_forgotten_with_its_keys(identities):
-    clock = Clock.manual()
+def protector_of(identities, clock):
+    """Return the protector of a subscription of "two", which allows "one"."""
     options = {
         name: text
         for name, text in identities.profiles("two", "one")["orders"].items()
         if name != "protector"
     }
     role = ProtectedRole.SUBSCRIPTION
-    protector = IdentityProtector(ProtectorParams(profile="orders", options=options, role=role, clock=clock))
+    return IdentityProtector(ProtectorParams(profile="orders", options=options, role=role, clock=clock))
+
+
+def test_a_handshake_that_does_not_end_is_forgotten_with_its_keys(identities):
+    clock = Clock.manual()
+    protector = protector_of(identities, clock)
     pending = protector._handshakes._pending
     peer = IdentityPeer(PRIVATE["one"], 0, 1, [public(PRIVATE["two"])])
     responder = IdentityPeer(PRIVATE["two"], 1, 1, [])
