@@ -2,8 +2,11 @@
 
 import importlib.util
 import json
+import threading
 
 import pytest
+from aeron_security.commands import revoke
+from aeron_security.identity_files import changing, read_list, read_peers, write_list
 
 from aeron_core.cli.driver import plugins
 from aeron_core.registry import Registry
@@ -147,6 +150,36 @@ def test_peers_are_allowed_and_revoked_by_name(aeron, identity, tmp_path):
 
     assert aeron("keys", "revoke", str(peers), "one").code == 0
     assert peers.read_text() == f"two {'22' * 32}\n"
+
+
+def test_comments_and_lines_of_other_peers_stay_when_a_list_is_changed(aeron, tmp_path):
+    peers, folder = tmp_path / "peers", tmp_path / "links"
+    head = f"# Höhe 2 \xff\n\none {'11' * 32}  # in the cellar\n".encode("latin-1")
+    peers.write_bytes(head + f"# the second\ntwo {'22' * 32}".encode("ascii"))
+    folder.mkdir()
+    (folder / "peers").symlink_to(peers)
+
+    assert aeron("keys", "allow", str(folder / "peers"), "three", "33" * 32).code == 0
+    assert aeron("keys", "revoke", str(folder / "peers"), "two").code == 0
+
+    assert peers.read_bytes() == head + f"# the second\nthree {'33' * 32}\n".encode("ascii")
+    assert (folder / "peers").is_symlink()
+
+
+def test_two_commands_at_the_same_time_change_a_list_one_after_the_other(tmp_path):
+    peers = tmp_path / "peers"
+    write_list(peers, f"one {'11' * 32}\ntwo {'22' * 32}\n")
+
+    with changing(peers):
+        text = read_list(peers)
+        other = threading.Thread(target=revoke, args=(peers, "one"))
+        other.start()
+        # Without a lock, it ends in this time, and "one" returns.
+        other.join(0.2)
+        write_list(peers, f"{text}three {'33' * 32}\n")
+    other.join()
+
+    assert [each.name for each in read_peers(peers)] == ["two", "three"]
 
 
 @pytest.mark.parametrize(

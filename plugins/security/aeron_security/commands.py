@@ -19,14 +19,18 @@ from aeron_security.group_secret import GroupSecretOptions
 from aeron_security.identities import IdentityOptions, check_package
 from aeron_security.identity_files import (
     AllowedPeer,
+    changing,
     check_name,
     is_identity,
     parse_key,
+    parse_peers,
     parse_time_ms,
     read_identity,
+    read_list,
     read_peers,
+    without_peer,
     write_identity,
-    write_peers,
+    write_list,
 )
 from aeron_security.key_files import check_ids, fingerprint_of, read_secret, write_secret
 from aeron_security.options import check_machine
@@ -106,11 +110,14 @@ def allow(
     is revoked.
     """
     peer = AllowedPeer(check_name(name), parse_key(key), parse_time_ms(until) if until else None)
-    peers = read_peers(file) if file.exists() else []
-    for each in peers:
-        if each.public_key == peer.public_key and each.name != peer.name:
-            raise ConfigurationError(f"{file}: {each.name} has this key: revoke {each.name} first")
-    write_peers(file, [each for each in peers if each.name != name] + [peer])
+    with changing(file):
+        text = read_list(file) if file.exists() else ""
+        for each in parse_peers(text, file):
+            if each.public_key == peer.public_key and each.name != peer.name:
+                raise ConfigurationError(f"{file}: {each.name} has this key: revoke {each.name} first")
+        text = without_peer(text, name) + peer.line()
+        parse_peers(text, file)
+        write_list(file, text)
 
 
 @keys_app.command(cls=CoreCommand)
@@ -120,12 +127,12 @@ def revoke(file: PeerList, name: PeerName) -> None:
     A driver with the list does that within a second, also for existing streams. Do it on each host that lists the
     peer.
     """
-    peers = read_peers(file)
-    kept = [each for each in peers if each.name != name]
-    if len(kept) == len(peers):
-        known = ", ".join(each.name for each in peers) or "no peer"
-        raise ConfigurationError(f"{file}: has no peer {name!r}: has {known}")
-    write_peers(file, kept)
+    with changing(file):
+        text = read_list(file)
+        names = [each.name for each in parse_peers(text, file)]
+        if name not in names:
+            raise ConfigurationError(f"{file}: has no peer {name!r}: has {', '.join(names) or 'no peer'}")
+        write_list(file, without_peer(text, name))
 
 
 @keys_app.command(cls=CoreCommand)

@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import stat
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -133,10 +134,42 @@ def read_peers(path: str | Path) -> list[AllowedPeer]:
 
     Raises ConfigurationError if others can change the file, it cannot be read, or has a wrong line.
     """
+    return parse_peers(read_list(path), path)
+
+
+def read_list(path: str | Path) -> str:
+    """Return the text of a list, with bytes that are not UTF-8 as surrogates. Raises ConfigurationError."""
     data = read_file(path, _MAX_LIST_LENGTH + 1, is_secret=False)
     if len(data) > _MAX_LIST_LENGTH:
         raise ConfigurationError(f"list of peers {str(path)!r}: is longer than {_MAX_LIST_LENGTH} bytes")
-    return parse_peers(data.decode("utf-8", "replace"), path)
+    return data.decode("utf-8", "surrogateescape")
+
+
+def without_peer(text: str, name: str) -> str:
+    """Return the text of a list without the line of a peer; other lines and comments stay."""
+    lines = text.splitlines(keepends=True)
+    kept = "".join(line for line in lines if line.split("#", 1)[0].split()[:1] != [name])
+    return kept if not kept or kept.endswith("\n") else kept + "\n"
+
+
+@contextlib.contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Wait until no other process changes a list in the same folder; a peer that it removes must not return."""
+    import fcntl  # noqa: PLC0415 - drivers change no list
+
+    try:
+        folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        # The list cannot be read or written either, which is reported then.
+        yield
+        return
+    try:
+        # Some network file systems cannot lock folders.
+        with contextlib.suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _keep_access(path: Path, descriptor: int) -> None:
@@ -149,15 +182,22 @@ def _keep_access(path: Path, descriptor: int) -> None:
 
 
 def write_peers(path: Path, peers: list[AllowedPeer]) -> None:
+    """Replace a list by these peers. Raises ConfigurationError."""
+    write_list(path, "".join(each.line() for each in peers))
+
+
+def write_list(path: Path, text: str) -> None:
     """Replace a list as a whole: a driver that reads it sees the old one or the new one. Raises ConfigurationError."""
     import tempfile  # noqa: PLC0415 - slow to import, and drivers write no list
 
+    # A symbolic link stays: a driver may read its target by another path.
+    path = Path(os.path.realpath(path))
     try:
         descriptor, made = tempfile.mkstemp(prefix=path.name, dir=path.parent)
         try:
-            with open(descriptor, "w", encoding="utf-8") as file:
+            with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
                 _keep_access(path, descriptor)
-                file.write("".join(each.line() for each in peers))
+                file.write(text)
                 file.flush()
                 os.fsync(descriptor)
             os.replace(made, path)
