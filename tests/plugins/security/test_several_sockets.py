@@ -179,6 +179,23 @@ def test_a_next_secret_that_was_granted_before_the_late_grant_of_its_predecessor
     assert made.receive(recorded) == [[], []]
 
 
+@pytest.mark.parametrize("rotations", [2, 3, 6])
+def test_a_late_grant_of_a_secret_that_was_forgotten_after_rotations_does_not_admit_it_again(made, rotations):
+    # A host on the path holds back the last datagram of a handshake, while another handshake grants the same secret.
+    old = made.peer.prk
+    made.admit()
+    recorded = made.peer.seal(b"recorded")
+    assert made.receive(recorded) == [[b"recorded"]] * 2
+    for _ in range(rotations):
+        made.peer.rotate()
+        assert made.receive(made.peer.seal(b"next")) == [[b"next"]] * 2
+
+    assert made.session.order(ADMIT, 1, public(THEIRS), old, 0)
+
+    assert made.receive(recorded) == [[], []]
+    assert made.receive(made.peer.seal(b"last")) == [[b"last"]] * 2
+
+
 def test_sockets_that_are_closed_are_freed_though_the_session_goes_on(made):
     def open_and_close(count):
         for _ in range(count):

@@ -519,6 +519,22 @@ AC_COLD static void ac_forget(ac_opener_t *opener, uint32_t owner)
     }
 }
 
+/* Return whether a salt that follows the next one of a granted secret is admitted: then that was forgotten at a rotation, and
+ * its grant is late; its datagrams may have been received. A grant is late by 5 s at most, in which 5 rotations take place. */
+AC_COLD static int ac_is_outdated(const ac_opener_t *opener, const ac_secret_t *granted, const uint8_t *granted_salt)
+{
+    uint8_t salt[AC_SALT_LENGTH];
+    ac_secret_t secret = *granted;
+    int is_found = 0;
+    memcpy(salt, granted_salt, AC_SALT_LENGTH);
+    for (int i = 1; i <= 8 && !is_found && ac_next(&secret, opener->role, salt, &secret, salt); i++)
+    {
+        is_found = i > 1 && NULL != ac_find(opener, salt);
+    }
+    explicit_bzero(&secret, sizeof(secret));
+    return is_found;
+}
+
 /* Do what the conductor has ordered, at all sockets of a session. */
 AC_COLD static void ac_obey(ac_opener_t *session, ac_sealer_t *own, int64_t now_ns)
 {
@@ -541,7 +557,9 @@ AC_COLD static void ac_obey(ac_opener_t *session, ac_sealer_t *own, int64_t now_
             {
                 ac_forget(opener, order->owner);
             }
-            else if (is_admission && NULL == ac_find(opener, salt) && ac_keys_init(&keys, &secret, opener->role, salt, 0))
+            else if (
+                is_admission && NULL == ac_find(opener, salt) && !ac_is_outdated(opener, &secret, salt) &&
+                ac_keys_init(&keys, &secret, opener->role, salt, 0))
             {
                 /* The salt before it, if that is admitted, must not admit it once more. */
                 ac_admit(
