@@ -47,7 +47,7 @@ class Host:
     identity that granted a secret, that, and its last number. `fresh` returns 8 random bytes.
     """
 
-    private_key: bytes
+    private_key: bytes = field(repr=False)
     public_key: bytes
     cipher: int
     role: int
