@@ -163,6 +163,22 @@ def test_segments_are_detached_attached_purged_and_deleted(serve, aeron):
             archive.detach_segments(recording_id, position)
 
 
+def test_segments_that_are_being_deleted_are_not_attached(serve, aeron, monkeypatch):
+    served = serve()
+    archive = connect(aeron)
+    recording_id = record(archive)
+    archive.detach_segments(recording_id, SEGMENT_LENGTH)
+    monkeypatch.setattr("aeron_core.archive.server.deletion._FILE_LIMIT", 0)
+    archive.delete_detached_segments(recording_id)
+
+    with pytest.raises(ArchiveRefusedError, match="another deletion is in progress"):
+        archive.attach_segments(recording_id)
+
+    monkeypatch.undo()
+    await_true(lambda: not served.server._archive.deletions, "the deletion")
+    assert archive.start_position(recording_id) == SEGMENT_LENGTH
+
+
 def attached(archive, recording_id: int) -> int | None:
     with contextlib.suppress(ArchiveRefusedError):
         return archive.attach_segments(recording_id)

@@ -107,6 +107,7 @@ class SegmentRequests:
     def _attach(self, session: ServedSession, request: requests.AttachSegmentsRequest) -> None:
         archive = self._archive
         entry = archive.recording(request.recording_id)
+        self._check_no_deletion(entry)
         files, length = archive.files(entry), entry.segment_length
         start, count = entry.start_position, 0
         base = files.base_of(start) - length
