@@ -129,6 +129,25 @@ def test_a_recording_with_auto_stop_ends_with_its_stream(serve, aeron):
     assert messages_of(archive.replay(0, IPC, 900, ALL), 100) == expected(100)
 
 
+def test_a_stream_without_a_name_does_not_stop_a_later_one_of_the_same_channel(serve, aeron):
+    served = serve()
+    archive = connect(aeron)
+    archive.start_recording(IPC, 100)
+    publications = [aeron.add_exclusive_publication(TERM, 100) for _ in range(2)]
+    for publication in publications:
+        publication.await_connected(TIMEOUT_S)
+        send(publication, 10)
+    first, second = (recording_of(archive, publication) for publication in publications)
+    archive.stop_recording_by_identity(first)
+    archive.start_recording(IPC, 100)
+
+    archive.stop_recording_by_identity(second)
+
+    assert len(archive.list_recording_subscriptions()) == 1
+    await_true(lambda: not served.server._archive.detached_streams, "the end of the first subscription")
+    assert archive.stop_recording(IPC, 100)
+
+
 def test_requests_that_cannot_be_carried_out_have_an_error(serve, aeron):
     serve(max_recordings=1)
     archive = connect(aeron)

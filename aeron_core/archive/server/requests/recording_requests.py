@@ -143,11 +143,15 @@ class RecordingRequests:
             stream = found.stream
             found.stop(archive.now_ms)
             stream.drop(found)
-            if archive.streams.pop(stream.request.key, None) is not None and stream.recordings:
+            # A detached stream has lost its key, which another one may have now.
+            is_named = archive.streams.get(stream.request.key) is stream
+            if is_named:
+                del archive.streams[stream.request.key]
+            if not stream.recordings:
+                stream.close()
+            elif is_named:
                 # Other images of the stream continue.
                 archive.detached_streams.append(stream)
-            elif not stream.recordings:
-                stream.close()
         session.respond(request.correlation_id, int(found is not None))
 
     def _start_position(self, session: ServedSession, request: requests.StartPositionRequest) -> None:
