@@ -44,7 +44,8 @@ class RecordingPhase(Enum):
 class ActiveRecording:
     """One image that is recorded; the archive's thread uses it.
 
-    The constructor raises RecordingError if the first file cannot be written.
+    The constructor raises RecordingError if the first file cannot be written, and the errors of
+    `Aeron.add_counter_async`.
     """
 
     def __init__(
@@ -68,11 +69,15 @@ class ActiveRecording:
         )
         self._block_length = min(image.term_length, archive.params.io_length)
         self._counter: Counter | None = None
-        self._registration: Registration[Counter] = archive.aeron.add_counter_async(
-            RECORDING_POSITION,
-            _key(entry, image, archive.archive_id),
-            _label(entry, image, archive.archive_id),
-        )
+        try:
+            self._registration: Registration[Counter] = archive.aeron.add_counter_async(
+                RECORDING_POSITION,
+                _key(entry, image, archive.archive_id),
+                _label(entry, image, archive.archive_id),
+            )
+        except BaseException:
+            self._writer.close()
+            raise
 
     @property
     def position(self) -> int:

@@ -60,7 +60,8 @@ class RecordedStream:
             if recording.is_done:
                 self.recordings.remove(recording)
                 if self.request.is_auto_stop:
-                    self.close()
+                    self.close()  # and with it the other recordings
+                    break
         return work
 
     def drop(self, recording: RecordingInProgress) -> None:
@@ -102,7 +103,7 @@ class RecordedStream:
                 entry, signal = self._new(image, now_ms), RecordingSignal.START
             else:
                 entry, signal = self._continued(self.request.recording_id, image), RecordingSignal.EXTEND
-            recording = ActiveRecording(self._archive, self, entry, image, signal)
+            recording = self._started(entry, image, signal, now_ms)
         except AeronError as error:
             self._archive.raise_if_closed(error)
             code = error.code if isinstance(error, ArchiveRefusedError) else ArchiveErrorCode.GENERIC
@@ -111,17 +112,38 @@ class RecordedStream:
             if self.request.is_auto_stop:
                 self.close()
             return
-        if signal is RecordingSignal.EXTEND:
-            self._archive.catalog.update(
-                entry.recording_id,
-                session=self.session.session_id,
-                correlation_id=self.correlation_id,
-                session_id=image.session_id,
-                stop_position=NULL_VALUE,
-                stop_time_ms=NULL_VALUE,
-            )
         self._archive.recordings[entry.recording_id] = recording
         self.recordings.append(recording)
+        if signal is RecordingSignal.EXTEND:
+            try:
+                self._archive.catalog.update(
+                    entry.recording_id,
+                    session=self.session.session_id,
+                    correlation_id=self.correlation_id,
+                    session_id=image.session_id,
+                    stop_position=NULL_VALUE,
+                    stop_time_ms=NULL_VALUE,
+                )
+            except AeronError as error:
+                recording.fail(error, now_ms)
+
+    def _started(
+        self, entry: Catalogued, image: Image, signal: RecordingSignal, now_ms: int
+    ) -> ActiveRecording:
+        archive = self._archive
+        if signal is RecordingSignal.EXTEND:
+            # A write that failed, or a truncation that was interrupted, leaves frames behind the end: after a crash
+            # they would be taken for frames of the extension.
+            archive.files(entry).erase_after(entry.stop_position)
+        try:
+            return ActiveRecording(archive, self, entry, image, signal)
+        except AeronError:
+            if signal is RecordingSignal.START:
+                # Without a stop position it would count as active until the archive starts again.
+                archive.catalog.update(
+                    entry.recording_id, stop_position=entry.start_position, stop_time_ms=now_ms
+                )
+            raise
 
     def _new(self, image: Image, now_ms: int) -> Catalogued:
         request = self.request

@@ -20,6 +20,7 @@ from served_archives import (
     send,
 )
 
+from aeron_core._native.wire import DATA_HEADER_LENGTH
 from aeron_core.archive import RecordingSignal, ReplicationParams
 from aeron_core.errors import ArchiveErrorCode, ArchiveRefusedError
 
@@ -177,6 +178,33 @@ def test_segments_that_are_being_deleted_are_not_attached(serve, aeron, monkeypa
     monkeypatch.undo()
     await_true(lambda: not served.server._archive.deletions, "the deletion")
     assert archive.start_position(recording_id) == SEGMENT_LENGTH
+
+
+def test_frames_behind_the_end_do_not_return_after_an_extension_and_a_crash(serve, aeron):
+    served = serve()
+    archive = connect(aeron)
+    recording_id = record(archive, 10)
+    lengths = [len(each) + DATA_HEADER_LENGTH for each in expected(5)]
+    position = sum(-(-length // 32) * 32 for length in lengths)
+    file = served.folder / f"{recording_id}-0.rec"
+    before = file.read_bytes()
+    archive.truncate_recording(recording_id, position)
+    served.stop()
+    file.write_bytes(before)  # as after a crash between the changes of catalogue and file
+    served = serve(clock_ms=lambda: 2**41)
+    archive = connect(aeron)
+    channel = archive.list_recording(recording_id).extension_channel(IPC)
+    publication = aeron.add_exclusive_publication(channel, 100)
+    archive.extend_recording(recording_id, f"{IPC}?session-id={publication.session_id}", 100)
+    publication.await_connected(TIMEOUT_S)
+    send(publication, 1, 5)
+    await_true(lambda: archive.recording_position(recording_id) == publication.position, "the recording")
+    end = publication.position
+    served.stop(is_killed=True)
+
+    serve(clock_ms=lambda: 2**42)
+
+    assert connect(aeron).stop_position(recording_id) == end
 
 
 def attached(archive, recording_id: int) -> int | None:

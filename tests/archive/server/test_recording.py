@@ -129,6 +129,22 @@ def test_a_recording_with_auto_stop_ends_with_its_stream(serve, aeron):
     assert messages_of(archive.replay(0, IPC, 900, ALL), 100) == expected(100)
 
 
+def test_a_recording_with_auto_stop_ends_all_streams_of_its_subscription(serve, aeron):
+    serve()
+    archive = connect(aeron)
+    archive.start_recording(IPC, 100, auto_stop=True)
+    publications = [aeron.add_exclusive_publication(TERM, 100) for _ in range(2)]
+    for publication in publications:
+        publication.await_connected(TIMEOUT_S)
+        send(publication, 10)
+    ids = [recording_of(archive, publication) for publication in publications]
+
+    publications[0].close()
+
+    await_true(lambda: archive.list_recording_subscriptions() == [], "the subscription's end")
+    assert None not in [archive.stop_position(recording_id) for recording_id in ids]
+
+
 def test_a_stream_without_a_name_does_not_stop_a_later_one_of_the_same_channel(serve, aeron):
     served = serve()
     archive = connect(aeron)
@@ -146,6 +162,20 @@ def test_a_stream_without_a_name_does_not_stop_a_later_one_of_the_same_channel(s
     assert len(archive.list_recording_subscriptions()) == 1
     await_true(lambda: not served.server._archive.detached_streams, "the end of the first subscription")
     assert archive.stop_recording(IPC, 100)
+
+
+def test_a_recording_whose_file_cannot_be_opened_is_empty_and_stopped(serve, aeron):
+    served = serve()
+    (served.folder / "0-0.rec").mkdir()
+    archive = connect(aeron)
+    archive.start_recording(IPC, 100)
+    publication = aeron.add_exclusive_publication(TERM, 100)
+
+    await_true(lambda: served.errors and archive.list_recording(0) is not None, "the report")
+
+    assert archive.stop_position(0) == 0
+    publication.close()
+    assert archive.purge_recording(0) == 1
 
 
 def test_requests_that_cannot_be_carried_out_have_an_error(serve, aeron):
