@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aeron_core.archive.reading.address import is_address
+from aeron_core.archive.reading.opening import open_archive
+from aeron_core.errors import AeronError
+from aeron_core.recording.storage.read_only import ReadOnlyStore
 from pyspark_aeron.decoders import dead_letters, decode, decode_sound
 from pyspark_aeron.pipeline.definition import (
     AVAILABLE_NOW,
@@ -94,7 +98,9 @@ def build(pipeline: Pipeline, spark: SparkSession) -> Built:
         frame = _read(pipeline, spark, name, source)
         options = source.decode_options
         if source.dead_letters is not None:
-            letters = dead_letters(frame, source.decode, options)
+            # Another query reads them: with one lease for both, the slower one would lose data that it has not read.
+            payloads = _read(pipeline, spark, name, source, f".{source.dead_letters}")
+            letters = dead_letters(payloads, source.decode, options)
             views[source.dead_letters] = _view(source.dead_letters, letters, None)
             frame = decode_sound(frame, source.decode, options)
         elif source.decode != "raw":
@@ -105,20 +111,38 @@ def build(pipeline: Pipeline, spark: SparkSession) -> Built:
     return Built(pipeline, spark, views)
 
 
-def _read(pipeline: Pipeline, spark: SparkSession, name: str, source: Source) -> DataFrame:
+def _read(
+    pipeline: Pipeline, spark: SparkSession, name: str, source: Source, consumer_suffix: str = ""
+) -> DataFrame:
     reader: Any = spark.read if source.static else spark.readStream
     reader = reader.format(source.format)
     options = dict(source.options)
     if source.archive is not None:
         options["archive"] = source.archive
-    if source.format == "aeron" and not source.static and option_of(options, "consumername") is None:
-        options["consumerName"] = f"{pipeline.name}.{name}"
+    if source.format == "aeron" and not source.static:
+        consumer = option_of(options, "consumername")
+        if consumer is None and _has_leases(option_of(options, "archive") or source.path or ""):
+            consumer = f"{pipeline.name}.{name}"
+        if consumer is not None:
+            options = {key: value for key, value in options.items() if key.lower() != "consumername"}
+            options["consumerName"] = consumer + consumer_suffix
     for key, value in options.items():
         reader = reader.option(key, value)
     if source.columns is not None:
         reader = reader.schema(source.columns)
     frame: DataFrame = reader.load(source.path) if source.path is not None else reader.load()
     return frame
+
+
+def _has_leases(archive: str) -> bool:
+    """Return whether an archive can have leases: one of Aeron Archive is only read."""
+    folder = archive.removeprefix("file://")
+    if "://" in folder and not is_address(archive):
+        return True
+    try:
+        return not isinstance(open_archive(folder).store, ReadOnlyStore)
+    except AeronError:
+        return True  # it is created later, or on another machine; otherwise the query reports what is wrong
 
 
 def _view(name: str, frame: DataFrame, watermark: Watermark | None) -> DataFrame:

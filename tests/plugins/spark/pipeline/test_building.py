@@ -9,8 +9,10 @@ from pyspark_aeron.pipeline.checking import check_file
 from pyspark_aeron.pipeline.definition import load_pipeline
 
 from aeron_core import connect
+from aeron_core.archive.server.conversion import convert
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.errors import ConfigurationError
+from aeron_core.recording import Archive
 
 TIMEOUT_S = 120
 LOCAL_ADDRESS_TYPE_ID = 14
@@ -160,6 +162,27 @@ format = "noop"
     assert [path.name for path in (written.store.folder / "consumers").glob("*.json")] == ["billing.json"]
 
 
+def test_a_folder_of_aeron_archive_is_read_without_a_lease(run, spark, written, tmp_path):
+    written.append(b"first")
+    (_,) = convert(Archive.open(written.store.folder), tmp_path / "theirs", lambda _: None)
+
+    run(f"""
+name = "names"
+checkpoint = "{tmp_path}/checkpoint"
+trigger = "available-now"
+
+[sources.log]
+archive = "{tmp_path}/theirs"
+
+[[sinks]]
+from = "log"
+path = "{tmp_path}/out"
+""")
+
+    assert [row.payload for row in spark.read.parquet(f"{tmp_path}/out").collect()] == [b"first"]
+    assert not (tmp_path / "theirs" / "consumers").exists()
+
+
 def wait_until(condition, queries):
     deadline_s = time.monotonic() + TIMEOUT_S
     while not (value := condition()):
@@ -245,6 +268,9 @@ path = "{tmp_path}/broken"
     hosts = spark.read.parquet(str(tmp_path / "hosts"))
     assert [tuple(row) for row in hosts.select("position", "host").collect()] == [(64, "a")]
     assert "_corrupt" not in hosts.columns
+    # Each query reads at its own pace.
+    leases = {path.name for path in (written.store.folder / "consumers").glob("*.json")}
+    assert leases == {"hosts.hosts.json", "hosts.hosts.broken.json"}
     assert [tuple(row) for row in spark.read.parquet(str(tmp_path / "broken")).collect()] == [
         (0, 128, "not JSON, or not of the schema", b"broken")
     ]
