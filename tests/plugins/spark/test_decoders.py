@@ -1,5 +1,6 @@
 """Decoding of payloads into columns."""
 
+import struct
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -103,6 +104,24 @@ def test_a_payload_that_is_not_an_arrow_stream_is_reported_with_its_position(pay
 
     with pytest.raises(PySparkException, match="payload at position=64: must be an Arrow IPC stream"):
         frame.collect()
+
+
+@pytest.mark.parametrize(
+    ("found", "other"),
+    [
+        (struct.pack("<3i", 0, 3, 7), struct.pack("<3i", 0, 2**21, 2**22)),
+        (b"host", b"ho\xfft"),
+    ],
+    ids=["offsets beyond the data", "a name that is not UTF-8"],
+)
+def test_an_arrow_stream_that_is_damaged_is_reported(payloads, found, other):
+    damaged = arrow_stream(host=["abc", "defg"]).replace(found, other)
+
+    letters = dead_letters(payloads(damaged), "arrow-ipc", {"schema": "host string"})
+
+    ((position, reason, payload),) = letters.collect()
+    assert (position, payload) == (64, damaged)
+    assert "must be an Arrow IPC stream" in reason
 
 
 def test_arrow_streams_can_have_extra_columns_another_order_and_smaller_types(payloads):

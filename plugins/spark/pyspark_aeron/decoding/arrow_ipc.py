@@ -91,8 +91,12 @@ class _ArrowRows:
 
         try:
             with pa.ipc.open_stream(payload.as_buffer()) as reader:
+                _ = reader.schema.names  # fails if one is not UTF-8
                 rows = list(reader)
-        except (pa.ArrowInvalid, OSError) as error:
+            for row in rows:
+                # Arrow trusts the offsets of a stream: wrong ones read other memory of the process.
+                row.validate(full=True)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(
                 f"payload{where}: must be an Arrow IPC stream: {error}; use the decoder that fits the payloads, or "
                 "begin after this position with startingPosition"
