@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +13,8 @@ from pyspark_aeron.decoding.rows import Decoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Reader = Callable[[Any], Any]  # reads a field of a message as a value for Arrow
 
 # Names in `FieldDescriptor` without CPPTYPE_, and types of Spark.
 _TYPES: Final = {
@@ -52,11 +54,34 @@ class ProtobufConvert:
             except DecodeError as error:
                 messages.append(None)
                 reasons.append(f"not a message {self.message}: {error}")
-        columns = [
+        try:
+            columns = self._columns(readers, messages)
+        except (pa.ArrowException, UnicodeDecodeError):
+            # The library checks texts of proto3 only.
+            for index, message in enumerate(messages):
+                if (error := self._fault_of(readers, message)) is not None:
+                    messages[index] = None
+                    reasons[index] = f"not a message {self.message}: {error}"
+            columns = self._columns(readers, messages)
+        return Decoded(columns, pa.array(reasons, pa.string()))
+
+    def _columns(self, readers: Sequence[Reader], messages: Sequence[Any]) -> list[pa.Array]:
+        import pyarrow as pa  # noqa: PLC0415 - for executors only
+
+        return [
             pa.array([None if each is None else read(each) for each in messages], field.type)
             for read, field in zip(readers, self.schema, strict=True)
         ]
-        return Decoded(columns, pa.array(reasons, pa.string()))
+
+    def _fault_of(self, readers: Sequence[Reader], message: Any) -> str | None:
+        """Return why Arrow has no values for the fields of a message, None if it has."""
+        import pyarrow as pa  # noqa: PLC0415 - for executors only
+
+        try:
+            self._columns(readers, [message])
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            return str(error)
+        return None
 
 
 @functools.lru_cache(maxsize=16)
@@ -133,7 +158,7 @@ def _is_map(field: Any) -> bool:
     return field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
-def _reader(field: Any) -> Callable[[Any], Any]:
+def _reader(field: Any) -> Reader:
     """Return the function that reads a field of a message as a value for Arrow."""
     name = field.name
     if _is_map(field):

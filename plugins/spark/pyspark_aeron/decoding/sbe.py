@@ -131,7 +131,7 @@ def _present(numbers: Numbers, field: Value) -> Numbers:
     if not field.is_optional:
         return np.ones(len(numbers), bool)
     first = numbers[:, 0]
-    return ~np.isnan(first) if field.null is None else first != field.null
+    return ~np.isnan(first) if field.null is None or np.isnan(field.null) else first != field.null
 
 
 def _texts(octets: Bytes, has: Numbers) -> pa.Array:

@@ -66,6 +66,22 @@ def rows(spark):
     return rows
 
 
+def test_a_text_of_proto2_that_is_not_utf8_has_a_reason():
+    file = descriptor_pb2.FileDescriptorProto(name="old.proto", package="old", syntax="proto2")
+    text = file.message_type.add(name="Text")
+    text.field.add(name="text", number=1, type=Field.TYPE_STRING, label=Field.LABEL_OPTIONAL)
+    data = descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
+    payloads = pa.array([b"\x0a\x01a", b"\x0a\x01\xff", None, b"\x0a\x01b"], pa.binary())
+
+    decoded = ProtobufConvert(data, "old.Text", pa.schema([("text", pa.string())]))(payloads)
+
+    assert decoded.columns[0].to_pylist() == ["a", None, None, "b"]
+    reasons = decoded.reasons.to_pylist()
+    assert reasons[1].startswith("not a message old.Text: ")
+    assert reasons[::2] == [None, None]
+    assert reasons[3] is None
+
+
 def test_fields_of_all_kinds_become_columns(rows):
     level = {"price": 0.5}
     payload = quote(

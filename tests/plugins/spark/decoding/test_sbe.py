@@ -105,6 +105,17 @@ def test_null_values_older_blocks_and_unknown_values(convert):
     assert reasons == [None] * 3
 
 
+def test_a_null_value_that_is_declared_as_nan_is_null(schema):
+    schema.write_text(SCHEMA.replace('type="double"', 'type="double" presence="optional" nullValue="NaN"'))
+    layout = read_layout(schema, "Quote")
+    absent = quote()[:36] + struct.pack("<d", float("nan")) + quote()[44:]
+
+    decoded = SbeConvert(layout)(pa.array([quote(), absent], pa.binary()))
+
+    names = [field.name for field in layout.fields]
+    assert decoded.columns[names.index("ratio")].to_pylist() == [0.5, None]
+
+
 def test_payloads_that_are_no_such_message_have_reasons(convert):
     other_message = header(4, 2) + bytes(8)
 
