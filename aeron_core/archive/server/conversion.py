@@ -66,13 +66,15 @@ def _to_aeron(source: Archive, target: Path, progress: Progress) -> Iterator[Con
             entry = catalog.add(described)
             end = recording.position
             if end > entry.start_position:
-                writer = BlockWriter(SegmentFiles(target, entry), entry.start_position)
+                files = SegmentFiles(target, entry)
+                writer = BlockWriter(files, entry.start_position)
                 try:
                     for block, length in _blocks(recording, entry.start_position, end):
                         writer.write(block, length)
                         progress(length)
                 finally:
                     writer.close()
+                files.sync()  # before the catalogue, which is flushed, describes them
             catalog.update(entry.recording_id, stop_position=end)
             yield Converted(recording.recording_id, entry.recording_id, entry.start_position, end)
     finally:
@@ -119,7 +121,7 @@ def _to_ours(source: Archive, target: Archive, progress: Progress) -> Iterator[C
                 "stop_time_ns": None,
             }
             made = descriptor.model_copy(update=changes)
-            writer = RecordingWriter(store, made, Durability(DurabilityPolicy.NEVER), now_ns=start_ns)
+            writer = RecordingWriter(store, made, Durability(DurabilityPolicy.INTERVAL), now_ns=start_ns)
             try:
                 for block, length in _blocks(recording, made.start_position, end):
                     writer.append(block, start_ns)

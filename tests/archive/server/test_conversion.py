@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from served_archives import (
     ALL,
@@ -17,6 +19,7 @@ from served_archives import (
 )
 
 from aeron_core.archive.server.conversion import convert
+from aeron_core.archive.server.files.catalog import Catalog
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.messages import messages
@@ -92,6 +95,31 @@ def test_padding_survives_both_conversions(serve, aeron, tmp_path):
     assert [path.read_bytes() for path in sorted((tmp_path / "again").glob("*.rec"))] == [
         path.read_bytes() for path in originals
     ]
+
+
+def test_the_frames_of_a_copy_are_on_disk_before_the_catalogue_describes_them(tmp_path, monkeypatch):
+    made = RecordingUnderTest.begin(tmp_path / "ours")
+    made.append(*[bytes(200)] * 100)
+    made.stop()
+    events: list[str] = []
+    fsync, update = os.fsync, Catalog.update
+
+    def logged_fsync(fd: int) -> None:
+        events.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        fsync(fd)
+
+    def logged_update(*args, **changes):
+        events.append("catalogue")
+        return update(*args, **changes)
+
+    monkeypatch.setattr(os, "fsync", logged_fsync)
+    monkeypatch.setattr(Catalog, "update", logged_update)
+
+    list(convert(Archive.open(tmp_path / "ours"), tmp_path / "archive", lambda _: None))
+
+    files = {path.name for path in (tmp_path / "archive").glob("*.rec")}
+    assert files
+    assert files < set(events[: events.index("catalogue")])
 
 
 def test_a_conversion_needs_an_empty_folder(tmp_path):

@@ -105,6 +105,19 @@ class SegmentFiles:
         finally:
             os.close(fd)
 
+    def sync(self) -> None:
+        """Flush the files and the folder to disk; raises RecordingError if that fails."""
+        for path in self.all_paths():
+            try:
+                fd = os.open(path, os.O_RDONLY | _FLAGS)
+                try:
+                    os.fsync(fd)
+                finally:
+                    os.close(fd)
+            except OSError as error:
+                raise write_failure("flush", path, error) from error
+        sync_folder(self.folder)
+
     def _is_frame(self, header: bytes, position: int) -> bool:
         recording = self.recording
         length, _, _, _, term_offset, _, stream_id, term_id = _FRAME.unpack_from(header)
