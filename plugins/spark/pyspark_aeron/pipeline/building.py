@@ -20,7 +20,7 @@ from pyspark_aeron.pipeline.definition import (
     Watermark,
     option_of,
 )
-from pyspark_aeron.pipeline.lakehouses import aligned, start_lakehouse
+from pyspark_aeron.pipeline.lakehouses import aligned, check_merges, start_lakehouse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,8 +38,10 @@ class Built:
     def start(self) -> list[StreamingQuery]:
         """Start and return all queries; if one fails to start, stop the others and raise Spark's error.
 
-        Raises ConfigurationError if the table of a lakehouse has another schema, or the jar of its format is missing.
+        Raises ConfigurationError if the table of a lakehouse has another schema, the jar of its format is missing, or
+        the session allows one merge only.
         """
+        check_merges(self.spark, self.pipeline.sinks)
         started: list[StreamingQuery] = []
         try:
             # A generator, so that `started` contains the queries before a failure.

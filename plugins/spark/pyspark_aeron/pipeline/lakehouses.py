@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,8 @@ _NO_TABLE: Final = (
     "DELTA_TABLE_NOT_FOUND",
 )
 _BATCH: Final = "aeron_batch"
+#: Version of Spark from which each query of Spark Connect has a session of its own, as without Spark Connect.
+_OWN_SESSIONS: Final = (4, 3)
 
 
 def coordinates(format_name: str) -> str:
@@ -63,6 +65,20 @@ def coordinates(format_name: str) -> str:
             f"use a release for Spark {spark} if there is one, or pip install 'pyspark=={newest}.*'"
         )
     return f'"spark.jars.packages" = "{_COORDINATES[format_name].format(spark=spark)}"'
+
+
+def check_merges(spark: SparkSession, sinks: Iterable[QuerySink]) -> None:
+    """Raise ConfigurationError if several queries merge, and their batches would share a session.
+
+    The number of a batch is a setting of the session: a batch would be committed with the number of another query.
+    """
+    merging = [sink.query for sink in sinks if sink.merge_on]
+    is_shared = type(spark).__module__.startswith("pyspark.sql.connect.")
+    if len(merging) > 1 and is_shared and tuple(map(int, spark.version.split(".")[:2])) < _OWN_SESSIONS:
+        raise ConfigurationError(
+            f"queries {', '.join(merging)}: Spark {spark.version} merges batches of one query only with Spark Connect: "
+            "split the pipeline, with one merge_on in each, or run it without Spark Connect"
+        )
 
 
 def start_lakehouse(

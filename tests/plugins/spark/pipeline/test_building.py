@@ -6,7 +6,8 @@ import time
 import pytest
 from pyspark_aeron.pipeline.building import build
 from pyspark_aeron.pipeline.checking import check_file
-from pyspark_aeron.pipeline.definition import load_pipeline
+from pyspark_aeron.pipeline.definition import QuerySink, load_pipeline
+from pyspark_aeron.pipeline.lakehouses import check_merges
 
 from aeron_core import connect
 from aeron_core.archive.server.conversion import convert
@@ -274,6 +275,27 @@ path = "{tmp_path}/broken"
     assert [tuple(row) for row in spark.read.parquet(str(tmp_path / "broken")).collect()] == [
         (0, 128, "not JSON, or not of the schema", b"broken")
     ]
+
+
+def test_merges_of_several_queries_are_refused_where_their_batches_share_a_session():
+    class Session:
+        version = "4.1.4"
+
+    class OwnSession:
+        version = "4.3.0"
+
+    Session.__module__ = OwnSession.__module__ = "pyspark.sql.connect.session"
+    sinks = [
+        QuerySink.model_validate(
+            {"from": name, "format": "delta", "path": f"/tables/{name}", "mode": "append", "merge_on": ["id"]}
+        )
+        for name in ("quotes", "orders")
+    ]
+
+    with pytest.raises(ConfigurationError, match=r"queries quotes, orders: .* merges batches of one query"):
+        check_merges(Session(), sinks)
+    check_merges(Session(), sinks[:1])
+    check_merges(OwnSession(), sinks)
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
