@@ -59,9 +59,9 @@ class ProtobufConvert:
         except (pa.ArrowException, UnicodeDecodeError):
             # The library checks texts of proto3 only.
             for index, message in enumerate(messages):
-                if (error := self._fault_of(readers, message)) is not None:
+                if (fault := self._fault_of(readers, message)) is not None:
                     messages[index] = None
-                    reasons[index] = f"not a message {self.message}: {error}"
+                    reasons[index] = f"not a message {self.message}: {fault}"
             columns = self._columns(readers, messages)
         return Decoded(columns, pa.array(reasons, pa.string()))
 
