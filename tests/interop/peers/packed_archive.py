@@ -12,7 +12,8 @@ _ALIGNMENT = 64
 def unpack(folder: Path) -> Path:
     """Write the files into `folder`, and return it."""
     with tarfile.open(_PACKED) as packed:
-        packed.extractall(folder, filter="data")
+        # Python has the argument from 3.11.4 on.
+        packed.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     return folder
 
 
