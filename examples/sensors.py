@@ -110,7 +110,9 @@ def print_table(spark: SparkSession) -> None:
 
 def run(spark: SparkSession, seconds: float) -> None:
     """Let the sensors send until their readings have been in the table for some seconds, and print it."""
-    with tempfile.TemporaryDirectory() as folder, aeron_core.MediaDriver.launch_embedded() as driver:
+    # Spark ends its reader, which still writes to the spool, a moment after the query.
+    temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with temporary as folder, aeron_core.MediaDriver.launch_embedded() as driver:
         query = start_query(spark, driver.aeron_dir, Path(folder))
         sensors = [Sensor(name) for name in SENSORS]
         try:
