@@ -32,7 +32,6 @@ class Stream:
         self.writer = SimpleNamespace(descriptor=descriptor, recorded_position=0)
         self.image = SimpleNamespace(is_closed=False)
         self.is_stopped = False
-        self.cycle = self
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ _EXTRAS: Final = {
     "dashboard": "nicegui",
     "otel": "opentelemetry",
     "plots": "matplotlib",
+    "secure": "cryptography",
     "ship": "watchfiles",
     "spark": "pyspark",
     "spark-connect": "grpc",
