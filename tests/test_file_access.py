@@ -5,6 +5,8 @@ from __future__ import annotations
 import grp
 import os
 import stat
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,13 @@ def umask(request):
 
 def mode_of(path):
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def let_others_in(folder):
+    """Let other users reach a folder of a test: those of pytest, one more in a worker, are private."""
+    while folder != Path(tempfile.gettempdir()):
+        folder.chmod(0o755)
+        folder = folder.parent
 
 
 def as_user(user, groups, action):
@@ -161,8 +170,7 @@ def test_a_member_of_the_group_may_give_files_to_it(tmp_path):
     def create():
         os.close(FileAccess.of(None, OTHER_GROUP.gr_name).open(tmp_path / "file", os.O_WRONLY))
 
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(0o755)
+    let_others_in(tmp_path.parent)
     assert as_user(65534, [OTHER_GROUP.gr_gid], create) == ""
     assert ((tmp_path / "file").stat().st_uid, (tmp_path / "file").stat().st_gid) == (
         65534,
@@ -185,8 +193,7 @@ def test_a_group_without_this_user_is_refused():
 def test_a_derived_group_without_this_user_leaves_the_file_to_its_owner(tmp_path):
     folder = tmp_path / "folder"
     FileAccess(0o777, OTHER_GROUP.gr_gid).make_folder(folder)
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
+    let_others_in(tmp_path)
 
     assert (
         as_user(65534, [], lambda: os.close(FileAccess.like(folder).open(folder / "file", os.O_WRONLY))) == ""
