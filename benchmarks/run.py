@@ -194,7 +194,7 @@ def draw(results: Sequence[Result], folder: Path) -> None:
     from matplotlib import pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
-    names = [result.row.title for result in results]
+    names = [f"{result.row.title}, beside {result.row.other_name}" for result in results]
     height = 1.5 + 0.4 * len(names)
     figure, axes = plt.subplots(figsize=(9, height))
     places = range(len(names))
