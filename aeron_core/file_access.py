@@ -70,7 +70,7 @@ class FileAccess:
     def make_folder(self, path: Path) -> None:
         """Create one folder; raises FileExistsError if the path exists, and OSError if it cannot be created."""
         os.mkdir(path, _OWNER_FOLDER)
-        # A user who may write to the parent may have replaced the folder by a link.
+        # Another user with write access to the parent may have replaced the folder by a link.
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             self._apply(fd, self.folder_mode)

@@ -1,6 +1,6 @@
 """Stream of recording events: the progress of all recordings, for clients without a session.
 
-Events are lost while nobody receives them, or a receiver is slow. Source: RecordingEventsProxy.java.
+Events are lost while there is no receiver, or a receiver is slow. Source: RecordingEventsProxy.java.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class TokenCheck:
         if scope["path"] == self.PATH:
             return await self._log_in(scope, receive)
         if _bearer_of(scope) is not None:
-            # As long as for a wrong token in the form, so that a header is no faster guess.
+            # The delay of a wrong token in the form: guesses in headers must not be faster.
             return await self._attempt(scope, None)
         if is_page:
             return HTMLResponse(_FORM % "", HTTPStatus.UNAUTHORIZED, {"Cache-Control": "no-store"})

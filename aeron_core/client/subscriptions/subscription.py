@@ -165,7 +165,7 @@ class Subscription:
         conductor. Raises ProtocolError for an invalid frame, and ClientError if it has to wait in a handler of the
         client.
         """
-        from aeron_core.client.subscriptions.message_iterator import (  # noqa: PLC0415 - for those alone who iterate
+        from aeron_core.client.subscriptions.message_iterator import (  # noqa: PLC0415 - lazy: only this method needs it
             iterate,
         )
 
