@@ -86,22 +86,39 @@ class Ours:
         self._driver.close()
 
 
-class Zmq:
+class Sockets:
+    """What both libraries of sockets have in common."""
+
+    def __init__(self, transport: str, folder: str, ports: dict[str, int]) -> None:
+        self.place, self._is_net, self._ports = folder, transport == "net", ports
+
+    def _address(self, name: str) -> str:
+        return f"tcp://127.0.0.1:{self._ports[name]}" if self._is_net else f"ipc://{self.place}/{name}"
+
+    def await_peer(self, *ends: Any) -> None:
+        pass
+
+    def send(self, sender: Any, message: bytes) -> None:
+        sender.send(message)
+
+    def receive(self, receiver: Any) -> bytes:
+        return receiver.recv()
+
+    def close(self) -> None:
+        pass
+
+
+class Zmq(Sockets):
     """pyzmq: PUSH and PULL."""
 
     def __init__(self, transport: str, folder: str, *, is_first: bool) -> None:
         import zmq
         import zmq.asyncio
 
-        self._zmq, self.place = zmq, folder
+        self._zmq = zmq
         self._context: Any = zmq.Context()
         self._aio_context: Any = zmq.asyncio.Context()
-        ports = {"there": 24393, "back": 24394}
-        self._address = (
-            (lambda name: f"tcp://127.0.0.1:{ports[name]}")
-            if transport == "net"
-            else (lambda name: f"ipc://{folder}/{name}")
-        )
+        super().__init__(transport, folder, {"there": 24393, "back": 24394})
         self.is_aio = False
 
     def _socket(self, kind: int, name: str, *, is_bound: bool) -> Any:
@@ -116,38 +133,21 @@ class Zmq:
     def receiver(self, name: str) -> Any:
         return self._socket(self._zmq.PULL, name, is_bound=True)
 
-    def await_peer(self, *ends: Any) -> None:
-        pass
-
-    def send(self, sender: Any, message: bytes) -> None:
-        sender.send(message)
-
-    def receive(self, receiver: Any) -> bytes:
-        return receiver.recv()
-
     async def aio_send(self, sender: Any, message: bytes) -> None:
         await sender.send(message)
 
     def aio_receiver(self, receiver: Any) -> Callable[[], Any]:
         return receiver.recv
 
-    def close(self) -> None:
-        pass
 
-
-class Nng:
+class Nng(Sockets):
     """pynng: Push0 and Pull0."""
 
     def __init__(self, transport: str, folder: str, *, is_first: bool) -> None:
         import pynng
 
-        self._pynng, self.place = pynng, folder
-        ports = {"there": 24395, "back": 24396}
-        self._address = (
-            (lambda name: f"tcp://127.0.0.1:{ports[name]}")
-            if transport == "net"
-            else (lambda name: f"ipc://{folder}/{name}")
-        )
+        self._pynng = pynng
+        super().__init__(transport, folder, {"there": 24395, "back": 24396})
 
     def sender(self, name: str) -> Any:
         return self._pynng.Push0(dial=self._address(name), block_on_dial=False, send_buffer_size=QUEUE)
@@ -155,23 +155,11 @@ class Nng:
     def receiver(self, name: str) -> Any:
         return self._pynng.Pull0(listen=self._address(name), recv_buffer_size=QUEUE)
 
-    def await_peer(self, *ends: Any) -> None:
-        pass
-
-    def send(self, sender: Any, message: bytes) -> None:
-        sender.send(message)
-
-    def receive(self, receiver: Any) -> bytes:
-        return receiver.recv()
-
     async def aio_send(self, sender: Any, message: bytes) -> None:
         await sender.asend(message)
 
     def aio_receiver(self, receiver: Any) -> Callable[[], Any]:
         return receiver.arecv
-
-    def close(self) -> None:
-        pass
 
 
 LIBRARIES = {"ours": Ours, "pyzmq": Zmq, "pynng": Nng}
