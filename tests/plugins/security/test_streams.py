@@ -1,8 +1,7 @@
 """Streams between two drivers whose channels are sealed, over a simulated network."""
 
-import os
-
 import pytest
+from hosts import flow, messages_of
 from secure_udp import FRAMES, open_sealed
 
 from aeron_core._native import wire
@@ -32,29 +31,6 @@ GOSSIP = {
 def pair(tmp_path, profiles):
     with DriverPair(tmp_path, security_profiles=profiles) as made:
         yield made
-
-
-def flow(simulation, publication, subscriptions, messages):
-    """Send messages; assert that each subscription gets all of them in order."""
-    received = [bytearray() for _ in subscriptions]
-    waiting, length = list(messages), sum(map(len, messages))
-
-    def step():
-        while waiting and publication.offer(waiting[0]) > 0:
-            waiting.pop(0)
-        for into, subscription in zip(received, subscriptions, strict=True):
-            subscription.poll(lambda buffer, _, into=into: into.extend(buffer))
-        return all(len(each) >= length for each in received)
-
-    simulation.run_until(
-        lambda: publication.is_connected and all(each.is_connected for each in subscriptions)
-    )
-    simulation.run_until(step, within_ns=60 * S)
-    assert all(each == b"".join(messages) for each in received)
-
-
-def messages_of(count, length=500):
-    return [os.urandom(8) + number.to_bytes(4, "little") * (length // 4 - 2) for number in range(count)]
 
 
 @pytest.mark.parametrize("profile", CIPHERS)
