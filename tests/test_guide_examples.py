@@ -146,27 +146,28 @@ def test_the_subscription_of_the_guide_has_two_destinations(aeron):
 
 def multicast(aeron, code):
     names = run(code, aeron=aeron)
-    assert received(names["publication"], aeron.add_subscription(names["channel"], 1001))
+    return received(names["publication"], aeron.add_subscription(names["channel"], 1001))
 
 
 def dynamic(aeron, code):
     names = run(code, aeron=aeron)
-    assert received(names["publication"], names["subscription"])
+    return received(names["publication"], names["subscription"])
 
 
 def manual(aeron, code):
     subscription = aeron.add_subscription(f"aeron:udp?endpoint={NETWORK}.2:20121", 1001)
     added, end, removed = code.partition("publication.remove_destination")
     names = run(added, aeron=aeron)
-    assert received(names["publication"], subscription)
+    messages = received(names["publication"], subscription)
     exec(f"{end}{removed}", names)
+    return messages
 
 
 @pytest.mark.parametrize("connect", [multicast, dynamic, manual])
 def test_channels_of_the_guide_to_multicast_connect(aeron, connect):
     number = [multicast, dynamic, manual].index(connect)
 
-    connect(aeron, code_of("multicast-and-mdc.md", number))
+    assert connect(aeron, code_of("multicast-and-mdc.md", number))
 
 
 def test_a_recording_of_the_guide_is_read_and_leased(tmp_path, capsys):

@@ -66,7 +66,7 @@ def free_ports(count):
 
 
 def transfer(publication, subscriptions):
-    """Send messages; assert that each subscription receives all of them, in order."""
+    """Send messages; return whether each subscription receives all of them, in order."""
     messages = [os.urandom(200) for _ in range(COUNT)]
     expected = hashlib.sha256(b"".join(messages)).digest()
     received = [bytearray() for _ in subscriptions]
@@ -80,7 +80,7 @@ def transfer(publication, subscriptions):
         for into, subscription in zip(received, subscriptions, strict=True):
             subscription.poll(lambda buffer, _, into=into: into.extend(buffer), 100)
         assert time.monotonic() < deadline_s, [len(each) for each in received]
-    assert all(hashlib.sha256(each).digest() == expected for each in received)
+    return all(hashlib.sha256(each).digest() == expected for each in received)
 
 
 @pytest.mark.compatible("secure UDP with {keys}, unicast", "our driver → our driver")
@@ -90,7 +90,7 @@ def test_unicast(clients, keys):
     channel = f"aeron:udp?endpoint=127.0.0.1:{port}{SECURITY}"
     subscription = clients[1].add_subscription(channel, 1001)
 
-    transfer(clients[0].add_publication(channel, 1001), [subscription])
+    assert transfer(clients[0].add_publication(channel, 1001), [subscription])
 
 
 @pytest.mark.compatible("secure UDP with {keys}, multicast", "our driver → our driver")
@@ -100,7 +100,7 @@ def test_multicast(clients, keys):
     channel = f"aeron:udp?endpoint=224.0.1.97:{port}|interface=127.0.0.1{SECURITY}"
     subscription = clients[1].add_subscription(channel, 1001)
 
-    transfer(clients[0].add_publication(channel, 1001), [subscription])
+    assert transfer(clients[0].add_publication(channel, 1001), [subscription])
 
 
 @pytest.mark.compatible("secure UDP with {keys}, MDC dynamic", "our driver → our driver")
@@ -112,7 +112,7 @@ def test_mdc_dynamic(clients, keys):
         clients[1].add_subscription(f"{channel}|endpoint=127.0.0.1:{port}", 1001) for port in ports
     ]
 
-    transfer(clients[0].add_publication(f"{channel}|fc=min,g:/2", 1001), subscriptions)
+    assert transfer(clients[0].add_publication(f"{channel}|fc=min,g:/2", 1001), subscriptions)
 
 
 @pytest.mark.compatible("secure UDP with {keys}, MDC manual", "our driver → our driver")
@@ -124,7 +124,7 @@ def test_mdc_manual(clients, keys):
     for each in endpoints:
         publication.add_destination(each)
 
-    transfer(publication, subscriptions)
+    assert transfer(publication, subscriptions)
 
 
 @pytest.mark.compatible("secure UDP with {keys}, MDS", "our driver → our driver")
@@ -135,7 +135,7 @@ def test_mds(clients, keys):
     for each in endpoints:
         subscription.add_destination(each)
 
-    transfer(clients[0].add_publication(endpoints[1] + SECURITY, 1001), [subscription])
+    assert transfer(clients[0].add_publication(endpoints[1] + SECURITY, 1001), [subscription])
 
 
 @pytest.mark.compatible("secure UDP with {keys}, response channel", "our driver → our driver")
@@ -153,7 +153,7 @@ def test_response_channel(clients, keys):
     correlation_id = requests.images[0].correlation_id
 
     answer = clients[1].add_publication(f"{control}|response-correlation-id={correlation_id}", 1002)
-    transfer(answer, [answers])
+    assert transfer(answer, [answers])
 
 
 @pytest.mark.compatible("secure UDP with {keys}, gossip of names", "our driver → our driver")
@@ -182,4 +182,4 @@ def test_gossip_of_names(start, keys):
             # The name has not arrived yet.
             assert time.monotonic() < deadline_s
 
-    transfer(publication, [subscription])
+    assert transfer(publication, [subscription])

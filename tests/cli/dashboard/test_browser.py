@@ -203,6 +203,7 @@ def test_a_stream_is_plotted_alone_when_it_is_chosen(page):
     page.get_by_role("button", name="show all streams").press("Enter")
     expect(part(page, "about")).to_have_text("all streams")
     expect(chosen).to_have_count(0)
+    assert part(page, "about").inner_text() == "all streams"
 
 
 def test_arrow_keys_show_the_values_of_a_plot_at_a_time(page):
@@ -261,7 +262,9 @@ def test_the_map_leads_from_a_driver_to_another_one(page, served):
 
 def test_round_trips_are_plotted_where_they_are_measured(page):
     expect(part(page, "plot Round trip").locator(".ac-legend")).to_contain_text(re.compile("[nµm]?s"))
-    expect(part(page, "plot Round trips, distribution").locator("rect")).to_have_count(16)
+    bars = part(page, "plot Round trips, distribution").locator("rect")
+    expect(bars.first).to_be_visible()
+    assert bars.count() == 16
 
 
 def test_the_theme_can_be_chosen(page):
@@ -301,6 +304,8 @@ def test_a_browser_that_does_not_confirm_gets_no_more_updates(page):
         assert time.monotonic() < deadline_s
         page.wait_for_timeout(10)
 
+    # The page may have stopped in another handler: then it still gets one update, which it does not confirm.
+    page.wait_for_timeout(2000)
     first = client.outbox.next_message_id
     page.wait_for_timeout(2000)
     second = client.outbox.next_message_id
@@ -356,6 +361,16 @@ def test_the_number_of_connections_is_bounded(page, served):
     expect(page.locator("time")).not_to_have_text(shown)
 
 
+def is_ended_by_peer(connection):
+    """Read until the other end closes or resets the connection; raises TimeoutError if it does neither."""
+    try:
+        while connection.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
 @pytest.mark.parametrize("request_", [b"", b"GET / HTT", b"GET /favicon.ico HTTP/1.1\r\nHost: x\r\n\r\nGET"])
 def test_a_connection_that_sends_no_request_is_closed(page, served, monkeypatch, request_):
     monkeypatch.setattr(dashboard_server, "REQUEST_LIMIT_S", 0.2)
@@ -363,11 +378,7 @@ def test_a_connection_that_sends_no_request_is_closed(page, served, monkeypatch,
 
     with socket.create_connection(address, timeout=30) as connection:
         connection.sendall(request_)
-        try:
-            while connection.recv(65536):
-                pass
-        except ConnectionResetError:
-            pass
+        assert is_ended_by_peer(connection)
 
 
 @pytest.mark.parametrize("path", ["_nicegui/x", "_nicegui/3/static/x.js", "_nicegui/3/esm/x", "x"])
@@ -386,7 +397,7 @@ def test_a_page_without_a_connection_does_not_seem_empty(browser, page, served):
     waiting.goto(served.url)
 
     expect(part(waiting, "limits")).to_have_text("connecting …")
-    expect(part(page, "limits")).not_to_contain_text("connecting")
+    assert "connecting" not in part(page, "limits").inner_text()
     waiting.unroute_all()
     waiting.close()
     for client in list(Client.instances.values()):

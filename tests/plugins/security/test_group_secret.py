@@ -120,4 +120,6 @@ def test_secrets_with_the_same_id_are_refused_because_one_would_never_be_tried(k
 def test_one_secret_may_be_named_twice(key_file):
     files = [key_file(), key_file(name="copy.key")]
 
-    GroupSecretProtector(params(secret_file=files[0], accepted_secret_files=files[1]))
+    protector = GroupSecretProtector(params(secret_file=files[0], accepted_secret_files=files[1]))
+
+    assert protector.take_fault() is None

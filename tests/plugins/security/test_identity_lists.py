@@ -1,4 +1,4 @@
-"""Who is allowed: wrong, unknown, expired and revoked peers, and lists that change during a stream."""
+"""Lists of peers: wrong, unknown, expired and revoked peers, and changes of a list during a stream."""
 
 import resource
 
@@ -44,6 +44,8 @@ def test_a_peer_that_is_added_to_a_list_is_admitted(start_pair, identities):
     identities.allow("two", "one")
 
     flow(pair, publication, [subscription], messages_of(20))
+
+    assert publication.is_connected
 
 
 def start_group(start_pair, link=None):
