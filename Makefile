@@ -17,6 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(if $(CCACHE),$(CCACHE):)$(PATH)
 # Python's bytecode is kept whatever the environment says: tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
 ROOTS := aeron_core plugins
+BUILD_RULE := setup.py tools/compile_flags.py tools/compiler.py tools/translation.py
 # What is compiled: every module with a sibling .pxd, and what it includes.
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
@@ -24,7 +25,8 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
 # The folder of this documentation on the site: a release, or dev for the main branch.
 DOCS_VERSION := $(shell sed -n 's/^VERSION: Final = "\(.*\)"/\1/p' aeron_core/version.py)
 
-.PHONY: help demo test test-fast check class-archive format build docs links changelog man wheels dist-check coverage sanitize \
+.PHONY: help demo test test-fast test-spark check spark-jar class-archive bytecode format build docs links changelog man wheels \
+        dist-check coverage sanitize \
         sanitize-threads bench fuzz hostile faults soak clean
 
 help:
@@ -33,6 +35,9 @@ help:
 	@echo "             make demo INPUT=/path/to/log sends that one"
 	@echo "make test    check, then run all tests"
 	@echo "make test-fast  run the tests that need no process, peer, network namespace or Spark"
+	@echo "make test-spark  run the tests of Spark with each supported release, each in an environment of its own;"
+	@echo "             make test-spark SPARK='4.1.4' OPTIONS='-k stream' takes one release, and options of pytest"
+	@echo "make spark-jar  compile the reader of recordings for Spark's Java, which needs javac"
 	@echo "make check   lint, formatting, types, and which package may import which"
 	@echo "make format  format the sources"
 	@echo "make bench   measure ours beside peers and limits, and write build/bench.json, .md and plots in build/bench;"
@@ -58,7 +63,7 @@ help:
 	@echo "make clean   delete everything that was made"
 
 # What runs and compiles the package: its dependencies and Cython, and this package without its extensions.
-$(VENV)/.installed: pyproject.toml setup.py
+$(VENV)/.installed: pyproject.toml $(BUILD_RULE)
 	@command -v gcc >/dev/null || { echo "error: found no gcc: on Debian, apt-get install gcc libc6-dev" >&2; exit 1; }
 	@test -x $(PYTHON) || { found="$$(tools/find-python)"; echo "making $(VENV) with $$found"; "$$found" -m venv $(VENV); }
 	@$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
@@ -92,31 +97,52 @@ check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Files in the order of tests/conftest.py. In a third of the time of the whole suite, tests wait for processes.
-PYTEST := $(PYTHON) -m pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
+# Files in the order of tests/conftest.py, in some more processes than processors: tests wait for others and timeouts.
+# Each process collects all tests, which takes 6 s; the fast ones rarely wait.
+PYTEST = $(PYTHON) -m pytest -n $(shell expr $$(nproc) + $(1)) --dist loadfile --no-loadscope-reorder
 
-# Java's archive of classes is made beside the checks, most of whose time is one process; in a new clone, so is the
-# environment beside the compiled modules.
+# Java's archive of classes and the bytecode of the tests are made beside the checks, most of whose time is one process;
+# in a new clone, so is the environment beside the compiled modules.
 test:
-	@$(MAKE) -j2 check class-archive
-	$(PYTEST)
+	@$(MAKE) -j2 check class-archive bytecode
+	$(call PYTEST,2)
 
-class-archive: $(VENV)/.built $(VENV)/.developing
+# The reader of recordings for Spark's Java; where there is no javac, its tests are skipped, and wheels are without it.
+JAR := plugins/spark/pyspark_aeron/aeron-core-spark.jar
+JAR_IF_POSSIBLE := $(if $(shell command -v javac),$(JAR))
+$(JAR): $(shell find plugins/spark/jvm -type f) tools/spark-jar | $(VENV)/.developing
+	@$(PYTHON) tools/spark-jar $@
+
+spark-jar: $(JAR)
+
+class-archive: $(VENV)/.built $(VENV)/.developing $(JAR_IF_POSSIBLE)
 	@PYTHONPATH=tests/interop/peers $(PYTHON) tests/plugins/spark/support/java_options.py build/java
 
+# Without it, each worker of pytest compiles all test modules, at the same time as the others.
+bytecode: class-archive
+	@$(PYTHON) -m pytest --quiet --collect-only >/dev/null
+
 test-fast: $(VENV)/.built $(VENV)/.developing
-	$(PYTEST) -m 'not system and not interop and not netns and not spark'
+	$(call PYTEST,1) -m 'not system and not interop and not netns and not spark'
+
+# The newest release of each supported minor version. The newest of all is that of `make test`, too.
+SPARK := 4.1.4 4.2.1 4.3.0
+OPTIONS :=
+test-spark: $(VENV)/.built $(VENV)/.developing $(JAR_IF_POSSIBLE)
+	@PYTHONPATH=tests/interop/peers $(PYTHON) tests/plugins/spark/support/lakehouse_jars.py $(SPARK) -- $(OPTIONS)
 
 format: $(VENV)/.developing
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 # An environment that pyaeron can live in too, which asks for Python 3.12.
-$(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
+$(BENCH_VENV)/.built: pyproject.toml $(BUILD_RULE) $(HOT) $(shell find plugins/spark/jvm -type f)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
 	@echo "compiling for the benchmarks: about two minutes"
 	@$(BENCH_VENV)/bin/pip install --quiet --upgrade 'pip>=25.1'
 	@$(BENCH_VENV)/bin/pip install --quiet . --group bench --group interop --group plots --group spark
+	@if command -v javac >/dev/null; then \
+		$(BENCH_VENV)/bin/python tools/spark-jar "$$(echo $(BENCH_VENV)/lib/python*/site-packages)/$(JAR:plugins/spark/%=%)"; fi
 	@touch $@
 
 # Rows of benchmarks/rows.py; without a choice also the programs with tables of their own.
@@ -150,7 +176,7 @@ soak: $(VENV)/.built
 	@$(BIN)/pip install --quiet --group plots
 	$(PYTHON) tools/faults --seed $(SEED) --soak $(DURATION) --keep build/soak --plot build/soak/soak.png
 
-build: $(VENV)/.built
+build: $(JAR_IF_POSSIBLE) $(VENV)/.built
 	$(BIN)/pip install --quiet 'build>=1.2'
 	$(PYTHON) -m build --outdir dist
 
@@ -179,7 +205,7 @@ changelog: $(VENV)/.installed
 man: $(VENV)/.built
 	@$(PYTHON) docs/man_pages.py build/man
 
-wheels: $(VENV)/.installed
+wheels: $(VENV)/.installed $(JAR_IF_POSSIBLE)
 	@$(BIN)/pip install --quiet --group wheels
 	tools/wheels
 
@@ -199,6 +225,6 @@ sanitize-threads: $(VENV)/.installed $(VENV)/.developing
 	$(PYTHON) tools/sanitize thread
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-jars .venv-jars.lock .venv-java .venv-java.lock .venv-lumberjack .venv-sp .venv-spark-* build dist wheelhouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) .venv-examples .venv-interop .venv-interop.lock .venv-jars .venv-jars.lock .venv-java .venv-java.lock .venv-lumberjack .venv-sp .venv-spark-* build dist wheelhouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find $(ROOTS) tests -name '__pycache__' -prune -exec rm -rf {} +
-	find $(ROOTS) -name '*.so' -delete
+	find $(ROOTS) \( -name '*.so' -o -name '*.jar' \) -delete
