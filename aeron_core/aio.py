@@ -5,9 +5,10 @@
     await aio.async_offer(publication, b"hello")
     async for message in aio.messages(subscription): ...
 
-The operating system does not signal the arrival of messages, so these functions poll: at once while there is
-work, then after sleeps that grow from 50 µs to 10 ms by default, which are at least a hundred polls per second. The
-limits of the sleeps are invented. Not here: the poll, the offer and the conductor themselves (client).
+These functions poll: at once while there is work, then after sleeps that grow from 50 µs to 10 ms by default, which are
+at least a hundred polls per second. A message that our driver, or a client of it, writes to the log ends the sleep of
+`messages` at once. The limits of the sleeps are invented. Not here: the poll, the offer and the conductor themselves
+(client).
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from aeron_core.client.channel_peers import ChannelPeer
     from aeron_core.client.conductor.peer_watch import PeerRefusal
     from aeron_core.client.handlers import ImageHandler
+    from aeron_core.client.loop_bells import LoopBell, LoopBells
     from aeron_core.client.owner import Connectable
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.client.publications.publication import Publication
@@ -51,9 +53,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MIN_SLEEP_S: Final = 0.00005
+#: A shorter wait for a bell would end no earlier: event loops round up to milliseconds.
+_MIN_WAIT_S: Final = 0.001
 _MAX_SLEEP_S: Final = 0.01
+#: Rings without a message after which a coroutine sleeps. Invented.
+_MAX_VAIN_RINGS: Final = 4
 #: Turns of the event loop before the first sleep: about 0.2 ms if nothing else runs. Invented.
 _SPIN_TURNS: Final = 16
+#: The same before a wait that a bell ends early: coroutines of the loop may answer each other meanwhile. Invented.
+_BELL_TURNS: Final = 2
 #: Polls after which other tasks of the loop run, even if more messages are available. Invented.
 _MESSAGE_LIMIT: Final = 64
 #: Counts the messages that `async_offer` has sent.
@@ -67,6 +75,7 @@ class Backoff:
     """Sleeps that grow while there is no work, so that other tasks of the loop run."""
 
     max_sleep_s: float = _MAX_SLEEP_S  # the longest sleep, in seconds
+    spin_turns: int = _SPIN_TURNS  # turns of the event loop before the first sleep
     _turns: int = field(default=0, init=False)  # since the last work
     _sleep_s: float = field(default=0.0, init=False)
 
@@ -76,13 +85,69 @@ class Backoff:
         self._sleep_s = 0.0
 
     async def idle(self) -> None:
-        """Let other tasks run without a sleep, 16 times; then sleep, for longer each time, up to `max_sleep_s`."""
-        if self._turns < _SPIN_TURNS:
+        """Let other tasks run without a sleep, `spin_turns` times; then sleep, for longer each time."""
+        await asyncio.sleep(self.next_sleep_s())
+
+    def next_sleep_s(self) -> float:
+        """Return the seconds of the next sleep, 0 for the first ones."""
+        if self._turns < self.spin_turns:
             # An event loop sleeps for a millisecond at least, which is longer than most round trips.
             self._turns += 1
         else:
             self._sleep_s = min(max(2 * self._sleep_s, _MIN_SLEEP_S), self.max_sleep_s)
-        await asyncio.sleep(self._sleep_s)
+        return self._sleep_s
+
+
+class Arrivals:
+    """Waits for messages of one subscription: those of `Backoff`, which the bell of the event loop ends early.
+
+    Used in one event loop; `close` gives the bell back.
+    """
+
+    def __init__(self, subscription: PolledSubscription, max_sleep_s: float) -> None:
+        self._subscription = subscription
+        self._backoff = Backoff(max_sleep_s)
+        self._bells: LoopBells | None = None
+        self._bell: LoopBell | None = None
+        self._rearmed = 0
+
+    def reset(self) -> None:
+        """Let the next `idle` begin again; call it after work."""
+        self._backoff.reset()
+        self._rearmed = 0
+
+    async def idle(self) -> None:
+        """Let other tasks run without a sleep a few times; then wait for a message, for longer each time."""
+        sleep_s = self._backoff.next_sleep_s()
+        bell = self._find_bell() if sleep_s else None
+        if bell is None:
+            await asyncio.sleep(sleep_s)
+            return
+        images = self._subscription.images
+        if not bell.arm(images):
+            await bell.wait(images, max(sleep_s, _MIN_WAIT_S))
+            return
+        # A message that was stored before the bell was armed does not ring: poll once more before the wait.
+        self._rearmed += 1
+        if self._rearmed > _MAX_VAIN_RINGS:
+            # Rings without a message, such as those of another stream that shares the mask: do not follow their pace.
+            await asyncio.sleep(sleep_s)
+
+    def close(self) -> None:
+        """Give the bell back; repeating it has no effect."""
+        if self._bells is not None and self._bell is not None:
+            self._bells.release(self._bell)
+        self._bells = self._bell = None
+
+    def _find_bell(self) -> LoopBell | None:
+        bells = self._subscription.loop_bells
+        if bells is not self._bells:
+            # The first time, or a resilient client has found another driver.
+            self.close()
+            self._bells = bells
+            self._bell = None if bells is None else bells.acquire()
+            self._backoff.spin_turns = _SPIN_TURNS if self._bell is None else _BELL_TURNS
+        return self._bell
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +204,18 @@ async def messages(
         return Action.BREAK
 
     assembler = ControlledFragmentAssembler(take)
-    backoff = Backoff(max_sleep_s)
-    while not subscription.is_closed:
-        for _ in range(_MESSAGE_LIMIT):
-            if subscription.controlled_poll(assembler, _FRAGMENT_LIMIT) == 0:
-                break
-            backoff.reset()
-            if arrived:
-                yield arrived.pop()
-        await backoff.idle()
+    arrivals = Arrivals(subscription, max_sleep_s)
+    try:
+        while not subscription.is_closed:
+            for _ in range(_MESSAGE_LIMIT):
+                if subscription.controlled_poll(assembler, _FRAGMENT_LIMIT) == 0:
+                    break
+                arrivals.reset()
+                if arrived:
+                    yield arrived.pop()
+            await arrivals.idle()
+    finally:
+        arrivals.close()
 
 
 async def async_offer(

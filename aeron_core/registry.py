@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import ref
 
 import pluggy
 
 from aeron_core._native import wire
+from aeron_core._native.datagrams import DatagramChannel
 from aeron_core.entry_points import entry_points
 from aeron_core.errors import AeronError, PluginError
 from aeron_core.spi import hookspecs
@@ -26,8 +28,10 @@ from aeron_core.spi.protection import adapt_datagram_protector
 if TYPE_CHECKING:
     import typer
 
+    from aeron_core._native.address import SocketAddress
     from aeron_core.settings.model import SettingsModel
     from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams
+    from aeron_core.spi.endpoints import ChannelEndpoint
     from aeron_core.spi.flow_control import FlowControl, FlowControlParams
     from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
     from aeron_core.spi.media import MediaTransport
@@ -49,6 +53,9 @@ TABLES: Mapping[str, str] = {
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("aeron_"))
 
 Report = Callable[[BaseException], None]
+
+Endpoint = TypeVar("Endpoint", bound="ChannelEndpoint")
+_Product = TypeVar("_Product")
 
 
 @dataclass
@@ -267,6 +274,24 @@ class Registry:
             self._media[name] = self._make("aeron_media_transports", name)
         return self._media[name]
 
+    def check_endpoint(self, medium: str, endpoint: object, base: type[Endpoint]) -> Endpoint:
+        """Return an endpoint that a medium opened; raise PluginError if it is no `base`, or of another SPI version.
+
+        Nothing of a refused endpoint is called, not even `close`: its methods may be at other offsets.
+        """
+        return self._check_product("aeron_media_transports", medium, endpoint, base)
+
+    def _check_product(self, hook: str, name: str, product: object, base: type[_Product]) -> _Product:
+        """Check what an object of a table returned to be called by compiled code, as its own class is checked."""
+        _, installed = self._find(hook, name)
+        if not isinstance(product, base):
+            raise PluginError(
+                f"{TABLES[hook]} {name!r} of {installed} returned {product!r}: must be a {base.__qualname__}; "
+                f"{installed.remedy}"
+            )
+        _check_compiled_classes(product, installed)
+        return product
+
     def flow_control(self, name: str, params: FlowControlParams, report: Report) -> FlowControl:
         """Return a new strategy; one in plain Python is wrapped, and `report` gets its first exception."""
         return adapt_flow_control(self._make("aeron_flow_controls", name, params), report)
@@ -284,7 +309,22 @@ class Registry:
 
     def datagram_protector(self, name: str, params: ProtectorParams, report: Report) -> DatagramProtector:
         """Return a new protector; one in plain Python is wrapped, and `report` gets its first exception."""
-        return adapt_datagram_protector(self._make("aeron_datagram_protectors", name, params), params, report)
+        hook = "aeron_datagram_protectors"
+        protector = adapt_datagram_protector(self._make(hook, name, params), params, report)
+        # Weak, because keys must not stay in memory until the garbage collector finds a cycle.
+        reference = ref(protector)
+
+        def checked(
+            datagrams: DatagramChannel, reply_address: SocketAddress | None = None
+        ) -> DatagramChannel:
+            owner = reference()
+            assert owner is not None, "called after the endpoint of the protector was closed"
+            product = type(owner).protect(owner, datagrams, reply_address)
+            return self._check_product(hook, name, product, DatagramChannel)
+
+        # An attribute, not a wrapper: the driver asks the class which methods it overrides.
+        protector.protect = checked  # type: ignore[method-assign]
+        return protector
 
     def section_names(self) -> list[str]:
         """Return the names of the plugins' sections of settings, sorted."""

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.park cimport Bell
 from aeron_core._native.semaphore cimport NamedSemaphore
 
 
@@ -71,6 +72,7 @@ cdef class CommandRing:
     cdef RingSlot *_slots
     cdef int32_t _capacity   # a power of two
     cdef NamedSemaphore _wake_up   # posted after each command, or None
+    cdef Bell _bell                # rung after each command, or None
     cdef char _pad_tail[64]
     cdef int64_t _tail       # written by the producer only
     cdef char _pad_head[64]

@@ -5,6 +5,7 @@ from typing import final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.park import Bell
 from aeron_core._native.semaphore import NamedSemaphore
 
 @final
@@ -42,7 +43,7 @@ class CommandRing:
     def __init__(self, capacity: int = 1024) -> None: ...
     @property
     def size(self) -> int: ...
-    def wake_with(self, semaphore: NamedSemaphore) -> None: ...
+    def wake_with(self, semaphore: NamedSemaphore | None = ..., bell: Bell | None = ...) -> None: ...
     def send(
         self,
         operation: int,

@@ -85,9 +85,10 @@ cdef class CommandRing:
         """The number of commands offered but not yet polled; approximate while the other thread is working."""
         return ac_get_i64_acquire(<uint8_t *>&self._tail) - ac_get_i64_acquire(<uint8_t *>&self._head)
 
-    def wake_with(self, NamedSemaphore semaphore not None):
-        """Post `semaphore`, for which an idle consumer waits, after each command; call before the first command."""
+    def wake_with(self, NamedSemaphore semaphore=None, Bell bell=None):
+        """Post `semaphore` or ring `bell`, for which an idle consumer waits, after each command; call before the first."""
         self._wake_up = semaphore
+        self._bell = bell
 
     cdef bint offer(self, Command command) noexcept nogil:
         cdef int64_t tail = self._tail
@@ -104,6 +105,8 @@ cdef class CommandRing:
         ac_put_i64_release(<uint8_t *>&self._tail, tail + 1)
         if self._wake_up is not None:
             self._wake_up.post()
+        if self._bell is not None:
+            self._bell.ring_surely()
         return True
 
     cdef bint poll(self, Command into) noexcept nogil:

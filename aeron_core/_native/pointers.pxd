@@ -16,6 +16,11 @@ cdef class PointerList:
     cdef bint remove(self, PyObject *item) noexcept nogil
     cdef bint contains(self, PyObject *item) noexcept nogil
 
+    # Remove an item in constant time: the last one takes its index.
+    cdef inline void replace_by_last(self, int32_t index) noexcept nogil:
+        self.size -= 1
+        self._items[index] = self._items[self.size]
+
 
 cdef struct LongEntry:
     int64_t key

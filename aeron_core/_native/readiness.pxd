@@ -12,7 +12,7 @@ cdef extern from "readiness.h" nogil:
 
 @cython.final
 cdef class ReadinessSet:
-    cdef int _descriptor            # the epoll instance
+    cdef int _descriptor            # the epoll instance, readable while a watched descriptor is
     cdef ac_ready_t *_ready         # results of the last `wait`
 
     # Watch `descriptor`; `at` returns `item`, a borrowed reference, when it is readable. Return whether the kernel

@@ -42,6 +42,11 @@ cdef class ReadinessSet:
             ac_ready_close(self._descriptor)
         free(self._ready)
 
+    @property
+    def descriptor(self):
+        """The descriptor of the set, readable while a watched one is; -1 once closed."""
+        return self._descriptor
+
     def close(self):
         """Close the descriptor of the set; afterwards nothing becomes ready."""
         if self._descriptor >= 0:

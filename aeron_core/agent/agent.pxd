@@ -7,10 +7,12 @@ from aeron_core._native.pointers cimport PointerList
 cdef class Agent:
     cdef readonly str role_name
     cdef int32_t do_work(self) except? -1 nogil
+    cdef bint may_rest(self) except -1 nogil
 
 
 cdef class PythonAgent(Agent):
     cdef object _delegate
+    cdef bint _can_rest
 
 
 cdef class CompositeAgent(Agent):
@@ -20,3 +22,5 @@ cdef class CompositeAgent(Agent):
 
     @cython.locals(work=int32_t, index=int32_t)
     cdef int32_t do_work(self) except? -1 nogil
+    @cython.locals(index=int32_t)
+    cdef bint may_rest(self) except -1 nogil

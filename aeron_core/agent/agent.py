@@ -33,6 +33,17 @@ class Agent:
         """Run one duty cycle without the GIL and return the work count, 0 if there was nothing to do."""
         return 0
 
+    def may_rest(self) -> bool:
+        """Return whether nothing but its rings and descriptors will give the agent work, apart from timers of 100 ms.
+
+        Called on the agent's thread without the GIL, before a long wait only.
+        """
+        return False
+
+    def descriptors(self) -> list[int]:
+        """Return descriptors that are readable when there is work; they stay the same and open until `on_close`."""
+        return []
+
     def on_start(self) -> None:
         """Acquire resources; called once before the first duty cycle, on the same thread."""
 
@@ -41,16 +52,21 @@ class Agent:
 
 
 class PythonAgent(Agent):
-    """Runs an agent in plain Python; takes the GIL for each duty cycle."""
+    """Runs an agent in plain Python; takes the GIL for each duty cycle. `can_rest` is the result of `may_rest`."""
 
-    def __init__(self, delegate: AgentLike) -> None:
+    def __init__(self, delegate: AgentLike, *, can_rest: bool = False) -> None:
         super().__init__(delegate.role_name)
         self._delegate = delegate
+        self._can_rest = can_rest
 
     def do_work(self) -> int:
         """See `Agent.do_work`."""
         with cython.gil:
             return self._delegate.do_work()
+
+    def may_rest(self) -> bool:
+        """See `Agent.may_rest`."""
+        return self._can_rest
 
     def on_start(self) -> None:
         """See `Agent.on_start`."""
@@ -86,6 +102,17 @@ class CompositeAgent(Agent):
             work += cython.cast(Agent, self._pointers.at(index)).do_work()
         self._next = 0
         return work
+
+    def may_rest(self) -> bool:
+        """See `Agent.may_rest`."""
+        for index in range(self._pointers.size):  # noqa: SIM110 - a generator needs the GIL
+            if not cython.cast(Agent, self._pointers.at(index)).may_rest():
+                return False
+        return True
+
+    def descriptors(self) -> list[int]:
+        """See `Agent.descriptors`."""
+        return [descriptor for agent in self._agents for descriptor in agent.descriptors()]
 
     def on_start(self) -> None:
         """See `Agent.on_start`; raises the first exception at once, so that the agents after it are not started."""

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from aeron_core.client.handlers import ImageHandler
-    from aeron_core.client.subscriptions.image import ControlledFragmentHandler
+    from aeron_core.client.loop_bells import LoopBells
+    from aeron_core.client.subscriptions.image import ControlledFragmentHandler, Image
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -29,6 +30,14 @@ class PolledSubscription(Protocol):
     @property
     def is_closed(self) -> bool:
         """Whether it is closed."""
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """Its current images."""
+
+    @property
+    def loop_bells(self) -> LoopBells | None:
+        """The bells that wake event loops, None without."""
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
         """Poll as `Subscription.controlled_poll`."""

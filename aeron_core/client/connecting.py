@@ -50,6 +50,29 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
     return Aeron(ClientConductor(cnc, fields, clock, handlers, driver_invoker))
 
 
+def connect_named(
+    name: str,
+    aeron_dir: str | os.PathLike[str] | None,
+    error_handler: ErrorHandler | None = None,
+    *,
+    outlives_driver: bool = False,
+) -> Aeron:
+    """Return a client as `connect`, with `name` unless the settings name it; for clients that we open ourselves.
+
+    `name`: at most 100 characters; `aeron-core top` and the dashboard show it. With `outlives_driver`, the client
+    stays open when the driver closes: for a client in the driver's process, which is closed after it.
+    """
+    fields = client_fields(aeron_dir, None, None)
+    if not fields.client_name:
+        fields = fields.replaced(client_name=name)
+    handlers, clock = client_handlers(None, error_handler), Clock()
+    cnc = connect_cnc(fields, clock, pause=None)
+    conductor = ClientConductor(cnc, fields, clock, handlers, None)
+    if outlives_driver:
+        conductor.outlive_driver()
+    return Aeron(conductor)
+
+
 def client_fields(
     aeron_dir: str | os.PathLike[str] | None,
     settings: ClientSettings | None,

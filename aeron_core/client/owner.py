@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol
 
 if TYPE_CHECKING:
+    from aeron_core.client.loop_bells import LoopBells
     from aeron_core.client.registrations import Registration
     from aeron_core.concurrent.counters import CountersReader
     from aeron_core.protocol.commands import DriverCommand
@@ -40,6 +41,10 @@ class ResourceOwner(Protocol):
     @property
     def counters(self) -> CountersReader:
         """The counters of the driver and its clients."""
+
+    @property
+    def loop_bells(self) -> LoopBells | None:
+        """The bells of event loops, which are created by the first use; None if the driver has none."""
 
     def command(
         self,

@@ -49,11 +49,13 @@ RECEIVER_NAKS_SENT: Final = 20  # number of NAKs sent for one image
 RECORDING_POSITION: Final = 100
 # Not of Aeron: above the ids of its driver, archive and cluster, of which only 2001 is higher (`csv_table` of
 # `aeron_resolvers`). 1021 and 1022 are in `_native.peers`, 1023 is in `aeron_resolvers.driver`. The next free
-# id is 1024.
+# id is 1025.
 #: Counters of a medium for one channel endpoint.
 MEDIA: Final = 1020
 PEER: Final = peers.COUNTER_TYPE_PEER
 REFUSALS: Final = peers.COUNTER_TYPE_REFUSALS
+#: What an archive that is served has refused. Source: aeron_core.archive.server.limit_counters.
+ARCHIVE_LIMITS: Final = 1024
 
 #: Types whose key holds a session id, a stream id and a channel.
 STREAM_TYPES: Final = frozenset(

@@ -1,7 +1,8 @@
 """A flag that a signal handler may set, whatever code it interrupts.
 
 `threading.Event` takes a lock to set it and to wait for it: a handler that runs while its own thread holds that lock
-(as when a signal arrives twice) waits forever.
+(as when a signal arrives twice) waits forever. So may `SimpleQueue.get` with a timeout, before Python 3.13: if the time
+is over while it prepares to wait, or in a signal handler, it waits for the next signal.
 
 A signal that arrives just before the thread blocks, or in another thread, does not wake it: Python runs the handler
 when the main thread continues. Therefore a waiting thread wakes up at intervals to check the flag.
@@ -9,8 +10,9 @@ when the main thread continues. Therefore a waiting thread wakes up at intervals
 
 from __future__ import annotations
 
+import threading
 import time
-from queue import Empty, SimpleQueue
+from contextlib import suppress
 from typing import Final
 
 #: Maximum delay of a signal that did not wake the waiting thread. Invented: hardly noticeable, at almost no cost.
@@ -22,14 +24,16 @@ class Flag:
 
     def __init__(self) -> None:
         self._is_set = False
-        # `SimpleQueue.put` is reentrant: a signal handler may call it while the same thread is in `put` or `get`.
-        self._tokens: SimpleQueue[None] = SimpleQueue()
+        # Locked until the flag is set; the thread that then gets it releases it for the next one. Only `release`, which
+        # never waits, is called in a signal handler.
+        self._gate = threading.Lock()
+        self._gate.acquire()
 
     def set(self) -> None:
         """Set the flag and wake the waiting threads."""
-        # Set before the token is put: a thread that the token wakes must find the flag set.
+        # Set before the gate is opened: a thread that gets it must find the flag set.
         self._is_set = True
-        self._tokens.put(None)
+        self._open_gate()
 
     def is_set(self) -> bool:
         """Return whether the flag is set."""
@@ -40,12 +44,13 @@ class Flag:
         end_s = None if timeout is None else time.monotonic() + timeout
         while not self._is_set:
             left_s = _CHECK_INTERVAL_S if end_s is None else min(end_s - time.monotonic(), _CHECK_INTERVAL_S)
-            try:
-                self._tokens.get(timeout=max(left_s, 0))
-            except Empty:
-                if left_s <= 0:
-                    return self._is_set
-            else:
-                # Put the token back for the next waiting thread.
-                self._tokens.put(None)
+            if self._gate.acquire(timeout=max(left_s, 0)):
+                self._open_gate()
+            elif left_s <= 0:
+                return self._is_set
         return True
+
+    def _open_gate(self) -> None:
+        # RuntimeError: another call or thread has opened it meanwhile, and it stays open.
+        with suppress(RuntimeError):
+            self._gate.release()

@@ -17,6 +17,7 @@ from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
 from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.concurrent.wake_up import Bells
 from aeron_core.driver.agents.data_agent import AgentParams
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.driver.conductor.agent_proxy import AgentProxy
@@ -36,7 +37,7 @@ from aeron_core.driver.receiver.receiver import Receiver
 from aeron_core.driver.sender.sender import Sender
 from aeron_core.driver.socket_lengths import cut_lengths
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
-from aeron_core.settings import Offload
+from aeron_core.settings import Offload, ThreadingMode
 from aeron_core.spi.name_resolver import NameResolverContext
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Assembly:
             errors=errors,
             working_protectors=[],
             unknown_keys=UnknownKeys(errors),
+            bells=None if mode == ThreadingMode.INVOKER.name else _open_bells(settings),
             events=events,
             loss_report=LossReport(self._create_loss_report()),
             to_driver=ManyToOneRingBuffer(self.cnc.to_driver),
@@ -285,6 +287,14 @@ def _image_permits(settings: DriverFields) -> AwaitedImages:
         NetworkCounts(settings.awaited_images_limit, settings.awaited_images_source_limit),
         NetworkCounts(settings.images_limit, settings.images_source_limit),
     )
+
+
+def _open_bells(settings: DriverFields) -> Bells | None:
+    try:
+        return Bells(settings.aeron_dir, settings.file_access)
+    except OSError:
+        # The agents sleep for limited times then.
+        return None
 
 
 def _labels(settings: DriverFields, mode: str) -> SystemCounterLabels:

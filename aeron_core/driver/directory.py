@@ -17,6 +17,7 @@ from aeron_core.concurrent.error_log import read_errors
 from aeron_core.concurrent.error_report import date_of, lines_of
 from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.concurrent.wake_up import BELLS_FOLDER
 from aeron_core.errors import (
     ActiveDriverError,
     CncIncompatibleError,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from aeron_core.settings.driver import DriverFields
 
 #: All entries that a driver creates in its directory.
-DIRECTORY_ENTRIES: Final = frozenset({CNC_FILE, LOSS_REPORT_FILE, "publications", "images"})
+DIRECTORY_ENTRIES: Final = frozenset({CNC_FILE, LOSS_REPORT_FILE, "publications", "images", BELLS_FOLDER})
 #: Seconds between two checks whether a starting driver has completed its cnc.dat. Invented: a start takes longer.
 _START_CHECK_INTERVAL_S: Final = 0.01
 #: Milliseconds by which a heartbeat may be ahead of the clock. Invented: more than a clock is slewed between two beats.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from aeron_core._native.clock import Clock
 from aeron_core.agent.agent import Agent, CompositeAgent, PythonAgent
-from aeron_core.agent.idle_strategies import SignalIdleStrategy
+from aeron_core.agent.idle_strategies import BackoffIdleStrategy, SignalIdleStrategy
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.agent.runner import AgentRunner
 from aeron_core.concurrent.flag import Flag
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
+
+#: Longest sleep of a thread while it has nothing to do. Invented: timers take 100 ms and more. A command of a client
+#: that does not ring waits up to this time. Clients of the reference poll for the answer every 16 ms, too.
+_REST_NS: Final = 16_000_000
 
 
 class MediaDriver:
@@ -245,32 +249,68 @@ class MediaDriver:
     def _start(self) -> None:
         assert self._assembly is not None
         assembly, context = self._assembly, self._assembly.context
-        conductor = PythonAgent(assembly.conductor)
+        conductor = PythonAgent(assembly.conductor, can_rest=True)
         if self._mode is ThreadingMode.SHARED:
-            # A single thread polls all rings itself: only clients have to wake it, and they signal the
-            # conductor.
-            self._run(_all_agents(assembly), "shared", waits_as=CONDUCTOR)
+            # A single thread polls all rings itself: only clients have to wake it.
+            self._run(_all_agents(assembly), "shared", (CONDUCTOR, "sender"), waits_as=CONDUCTOR)
         elif self._mode is ThreadingMode.SHARED_NETWORK:
             network = CompositeAgent([assembly.sender, assembly.receiver])
-            self._run(network, "sharednetwork", assembly.to_sender, assembly.to_receiver)
-            self._run(conductor, CONDUCTOR, context.from_sender, context.from_receiver)
+            self._run(network, "sharednetwork", ("sender",), assembly.to_sender, assembly.to_receiver)
+            self._run(conductor, CONDUCTOR, (CONDUCTOR,), context.from_sender, context.from_receiver)
         elif self._mode is ThreadingMode.DEDICATED:
-            self._run(assembly.receiver, "receiver", assembly.to_receiver)
-            self._run(assembly.sender, "sender", assembly.to_sender)
-            self._run(conductor, CONDUCTOR, context.from_sender, context.from_receiver)
+            self._run(assembly.receiver, "receiver", ("receiver",), assembly.to_receiver)
+            self._run(assembly.sender, "sender", ("sender",), assembly.to_sender)
+            self._run(conductor, CONDUCTOR, (CONDUCTOR,), context.from_sender, context.from_receiver)
         self._registry.hook.aeron_driver_started(driver=self)
 
-    def _run(self, agent: Agent, role: str, *rings: CommandRing, waits_as: str | None = None) -> None:
+    def _run(
+        self,
+        agent: Agent,
+        role: str,
+        agents: tuple[str, ...],
+        *rings: CommandRing,
+        waits_as: str | None = None,
+    ) -> None:
         strategy = self._idle_strategy(role, waits_as or role)
-        # Only this strategy sleeps until it is woken. With the others, the agent polls its rings at intervals.
-        if isinstance(strategy, SignalIdleStrategy):
-            share_semaphore(strategy.semaphore.name, self._settings.file_access)
-            for ring in rings:
-                ring.wake_with(strategy.semaphore)
+        # Only these strategies sleep until they are woken. With the others, the agent polls its rings at intervals.
+        if isinstance(strategy, (BackoffIdleStrategy, SignalIdleStrategy)):
+            self._attach(strategy, agent, role, agents, rings)
         assert self._assembly is not None
         runner = AgentRunner(agent, strategy, self._assembly.on_error)
         self._runners.append(runner)
         runner.start()
+
+    def _attach(
+        self,
+        strategy: BackoffIdleStrategy | SignalIdleStrategy,
+        agent: Agent,
+        role: str,
+        agents: tuple[str, ...],
+        rings: tuple[CommandRing, ...],
+    ) -> None:
+        assert self._assembly is not None
+        bells = self._assembly.context.bells
+        if isinstance(strategy, SignalIdleStrategy):
+            share_semaphore(strategy.semaphore.name, self._settings.file_access)
+            for ring in rings:
+                ring.wake_with(strategy.semaphore)
+        if bells is None:
+            return
+        try:
+            bell = bells.add(agents)
+        except OSError:
+            # The file system has no named pipes, for example: the agents sleep for limited times.
+            return
+        # The system limits how many descriptors a user watches. The others are watched all the same.
+        unwatched = [descriptor for descriptor in agent.descriptors() if not bell.watch(descriptor)]
+        for ring in rings:
+            ring.wake_with(bell=bell)
+        if isinstance(strategy, SignalIdleStrategy):
+            strategy.attach(bell)
+        else:
+            # The longest sleep is kept if a user has set it.
+            is_set = bool(getattr(self._settings, f"{role}_idle_strategy_init_args"))
+            strategy.attach(agent, bell, _REST_NS if not unwatched and not is_set else 0)
 
     def _idle_strategy(self, role: str, waits_as: str) -> IdleStrategy:
         name = getattr(self._settings, f"{role}_idle_strategy")
@@ -332,4 +372,6 @@ class MediaDriver:
 
 
 def _all_agents(assembly: Assembly) -> Agent:
-    return CompositeAgent([assembly.sender, assembly.receiver, PythonAgent(assembly.conductor)])
+    return CompositeAgent(
+        [assembly.sender, assembly.receiver, PythonAgent(assembly.conductor, can_rest=True)]
+    )

@@ -100,10 +100,10 @@ class FlowControl:
         self.retransmit_window_multiple = 16
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
-        """Return the new sender limit, a stream position in bytes.
+        """Return the new sender limit, a stream position in bytes, at least `limit`.
 
-        `position` is the receiver's consumption position, `sm.receiver_window` (bytes) how much it accepts beyond it;
-        `limit` is the current limit; a lower result does not affect data that was sent already.
+        Data may have been sent up to `limit`. `position` is the receiver's consumption position, `sm.receiver_window`
+        (bytes) how much it accepts beyond it.
         Source: aeron_flow_control.c, aeron_max_flow_control_strategy_on_sm, which unicast uses too.
         """
         window_end = position + sm.receiver_window
@@ -120,7 +120,8 @@ class FlowControl:
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
         """Return the sender limit after a duty cycle that sent no data, for example after removing silent receivers.
 
-        The default keeps `limit`. `sender_position` is the stream position up to which data was sent.
+        There was no data, or it waits at the limit. `sender_position` is the stream position up to which data was sent.
+        A result below `limit` does not affect that data. The default keeps `limit`.
         """
         return limit
 

@@ -7,6 +7,7 @@ on other links.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -35,6 +36,9 @@ class Fate(Enum):
     UNREACHABLE = "unreachable"  # no socket is bound to the destination
     OVERFLOWED = "overflowed"  # the receiver's socket buffer was full
 
+    # Faster than that of Enum, which is a function of Python: a simulation counts millions of datagrams.
+    __hash__ = object.__hash__
+
 
 class Passage(NamedTuple):
     """Behaviour of a link for one datagram."""
@@ -50,8 +54,8 @@ class SimulatedLinks:
     def __init__(self, seed: int, default: SimulatedLink) -> None:
         self._seed = seed
         self._rules: dict[tuple[str | None, str | None], SimulatedLink] = {(None, None): default}
-        #: Cache of rules by source and destination of a datagram, which `set` clears: few pairs of addresses occur.
-        self._found: dict[tuple[str, str], SimulatedLink] = {}
+        #: Cache of rules and generators by source and destination of a datagram, which `set` clears: few pairs occur.
+        self._found: dict[tuple[str, str], tuple[SimulatedLink, Callable[[], float]]] = {}
         self._randoms: dict[tuple[str, str], random.Random] = {}
 
     def set(self, link: SimulatedLink, source: str | None, destination: str | None) -> None:
@@ -67,14 +71,9 @@ class SimulatedLinks:
     def draw(self, source: str, destination: str) -> Passage:
         """Return the behaviour for the next datagram from `source` to `destination`, both `host:port`."""
         direction = (source, destination)
-        link = self._found.get(direction)
-        if link is None:
-            link = self._found[direction] = self._find(source, destination)
-        chance = self._randoms.get(direction)
-        if chance is None:
-            chance = self._randoms[direction] = random.Random(f"{self._seed} {source} {destination}")
+        link, chance = self._found.get(direction) or self._find(direction)
         # Always draw the same number of random values, so that a change of one share does not affect the others.
-        lost, doubled, held, late = chance.random(), chance.random(), chance.random(), chance.random()
+        lost, doubled, held, late = chance(), chance(), chance(), chance()
         fate = Fate.DELIVERED
         if link.is_partitioned:
             fate = Fate.PARTITIONED
@@ -85,7 +84,15 @@ class SimulatedLinks:
             delay_ns += link.hold_back_ns
         return Passage(fate, delay_ns, doubled < link.duplication)
 
-    def _find(self, source: str, destination: str) -> SimulatedLink:
+    def _find(self, direction: tuple[str, str]) -> tuple[SimulatedLink, Callable[[], float]]:
+        chance = self._randoms.get(direction)
+        if chance is None:
+            source, destination = direction
+            chance = self._randoms[direction] = random.Random(f"{self._seed} {source} {destination}")
+        found = self._found[direction] = (self._rule(*direction), chance.random)
+        return found
+
+    def _rule(self, source: str, destination: str) -> SimulatedLink:
         for to in (destination, host_of(destination), None):
             for origin in (source, host_of(source), None):
                 found = self._rules.get((origin, to))

@@ -25,6 +25,8 @@ from aeron_core.testing.links import Fate, SimulatedLink, SimulatedLinks, host_o
 
 FIRST_EPHEMERAL_PORT: Final = 49152  # RFC 6335
 LAST_PORT: Final = 65535
+#: Read for each datagram: a member of an enumeration is looked up by functions of Python.
+_DELIVERED: Final = Fate.DELIVERED
 
 
 class Sent(NamedTuple):
@@ -37,7 +39,7 @@ class Sent(NamedTuple):
     fate: Fate
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Socket:
     """A bound socket; its queue is ordered by time of arrival, then by time of sending."""
 
@@ -47,6 +49,17 @@ class _Socket:
     is_wildcard: bool = False  # bound to no specific address
     queue: list[tuple[int, int, bytes, SocketAddress]] = field(default_factory=list)
     queued_length: int = 0
+    name: str = field(init=False)  # text of the address
+
+    def __post_init__(self) -> None:
+        self.name = str(self.address)
+
+
+class _Target(NamedTuple):
+    """Host and port that a datagram is sent to, and their text."""
+
+    key: tuple[str, int]
+    name: str
 
 
 class SimulatedNetwork:
@@ -68,6 +81,8 @@ class SimulatedNetwork:
             lambda: itertools.count(FIRST_EPHEMERAL_PORT)
         )
         self._order = itertools.count()
+        #: Cache: a simulation sends millions of datagrams to few addresses.
+        self._targets: dict[SocketAddress, _Target] = {}
         self._lock = threading.Lock()
         self._default_host = self.host("127.0.0.1", "::1")
 
@@ -155,6 +170,7 @@ class SimulatedNetwork:
             if socket.is_wildcard and name != socket.address.host and socket.address.port:
                 del self._sockets[socket.address.host, socket.address.port]
                 socket.address = SocketAddress.of(name, self._free_port(name))
+                socket.name = str(socket.address)
                 self._sockets[name, socket.address.port] = socket
 
     def _unbind(self, socket: _Socket) -> None:
@@ -169,34 +185,38 @@ class SimulatedNetwork:
     def _send(self, socket: _Socket, data: bytes, destination: SocketAddress) -> None:
         with self._lock:
             to = socket.peer or destination
-            members = self._members.get((to.host, to.port))
+            key, name = self._targets.get(to) or self._remember(to)
+            members = self._members.get(key)
             if not members:
-                self._send_to(socket, data, to, self._sockets.get((to.host, to.port)))
+                self._send_to(socket, data, name, self._sockets.get(key))
             # The links to the members are independent: one may drop the datagram while another one delivers it.
             for member in members or ():
-                self._send_to(socket, data, member.address, member)
+                self._send_to(socket, data, member.name, member)
 
-    def _send_to(self, socket: _Socket, data: bytes, to: SocketAddress, receiver: _Socket | None) -> None:
-        source, target = str(socket.address), str(to)
-        passage = self._links.draw(source, target)
-        fate = passage.fate
-        if fate is Fate.DELIVERED:
-            fate = self._enqueue(socket.address, receiver, data, passage.delay_ns)
-            if fate is Fate.DELIVERED and passage.is_doubled:
+    def _remember(self, address: SocketAddress) -> _Target:
+        found = self._targets[address.copy()] = _Target((address.host, address.port), str(address))
+        return found
+
+    def _send_to(self, socket: _Socket, data: bytes, target: str, receiver: _Socket | None) -> None:
+        fate, delay_ns, is_doubled = self._links.draw(socket.name, target)
+        if fate is _DELIVERED:
+            fate = self._enqueue(socket.address, receiver, data, delay_ns)
+            if fate is _DELIVERED and is_doubled:
                 fate = Fate.DUPLICATED
-                self._enqueue(socket.address, receiver, data, passage.delay_ns)
+                self._enqueue(socket.address, receiver, data, delay_ns)
         self.counts[fate] += 1
-        self.log.append(Sent(self.clock.nano_time(), source, target, data, fate))
+        self.log.append(Sent(self.clock.nano_time(), socket.name, target, data, fate))
 
     def _enqueue(self, source: SocketAddress, receiver: _Socket | None, data: bytes, delay_ns: int) -> Fate:
         if receiver is None or (receiver.peer is not None and receiver.peer != source):
             return Fate.UNREACHABLE
-        if receiver.capacity and receiver.queued_length + len(data) > receiver.capacity:
+        length = len(data)
+        if receiver.capacity and receiver.queued_length + length > receiver.capacity:
             return Fate.OVERFLOWED
-        receiver.queued_length += len(data)
+        receiver.queued_length += length
         due_ns = self.clock.nano_time() + delay_ns
         heappush(receiver.queue, (due_ns, next(self._order), data, source))
-        return Fate.DELIVERED
+        return _DELIVERED
 
     def _receive(self, socket: _Socket, limit: int) -> list[tuple[bytes, SocketAddress]]:
         # Most calls find nothing. A datagram that another thread sends at the same time may arrive later.
@@ -259,11 +279,13 @@ class _SocketFace:
         self._is_closed = False
 
     def receive(self, limit: int) -> list[tuple[bytes, SocketAddress]]:
-        self._check_open()
+        if self._is_closed:
+            raise self._closed_error()
         return self._network._receive(self._socket, limit)
 
     def send(self, datagram: bytes, destination: SocketAddress) -> None:
-        self._check_open()
+        if self._is_closed:
+            raise self._closed_error()
         self._network._send(self._socket, datagram, destination)
 
     def local_address(self) -> SocketAddress:
@@ -276,7 +298,6 @@ class _SocketFace:
         self._is_closed = True
         self._network._unbind(self._socket)
 
-    def _check_open(self) -> None:
-        # Fail like a closed descriptor. A real descriptor could belong to another socket by now.
-        if self._is_closed:
-            raise OSError(errno.EBADF, f"the simulated socket {self._socket.address} is closed: open another")
+    def _closed_error(self) -> OSError:
+        # As of a closed descriptor. A real descriptor could belong to another socket by now.
+        return OSError(errno.EBADF, f"the simulated socket {self._socket.address} is closed: open another")

@@ -64,7 +64,7 @@ _SYSTEM_IDS: Final = {name: index for index, (name, _) in enumerate(labelled(Sys
 class SimulatedDriver:
     """One driver of a simulation, with its clients."""
 
-    def __init__(self, simulation: Simulation, media_driver: MediaDriver) -> None:
+    def __init__(self, media_driver: MediaDriver, clock: Clock) -> None:
         self.media_driver = media_driver
         self.aeron_dir = media_driver.aeron_dir
         self.clients: list[Aeron] = []
@@ -72,7 +72,7 @@ class SimulatedDriver:
         self.is_stalled = False
         self.cnc = CncFile.open(self.aeron_dir / CNC_FILE)
         self.counters = CountersReader(self.cnc.counters_metadata, self.cnc.counters_values)
-        self._simulation = simulation
+        self.clock = clock
 
     def connect(
         self, *, on_publication_error: PublicationErrorHandler | None = None, **settings: Any
@@ -83,7 +83,7 @@ class SimulatedDriver:
         """
         client = connect(
             settings=ClientSettings(aeron_dir=self.aeron_dir, use_conductor_agent_invoker=True, **settings),
-            clock=self._simulation.clock,
+            clock=self.clock,
             handlers=ClientHandlers(
                 on_error=self.client_errors.append, on_publication_error=on_publication_error
             ),
@@ -162,6 +162,7 @@ class Simulation:
         self.idle_step_ns = idle_step_ns
         self.long_idle_step_ns = 0
         self.start_lookup: StartLookup = lambda lookup: lookup()
+        self._other_clocks: list[Clock] = []
         self._plugins = plugins
         self._directory = directory
 
@@ -170,11 +171,14 @@ class Simulation:
         """Simulated time in nanoseconds."""
         return self.clock.nano_time()
 
-    def add_driver(self, *addresses: str, **settings: Any) -> SimulatedDriver:
+    def add_driver(self, *addresses: str, clock: Clock | None = None, **settings: Any) -> SimulatedDriver:
         """Start and return a driver on a host with these addresses, 127.0.0.1 and ::1 by default.
 
-        `settings` are fields of DriverSettings; lengths of buffers are short by default.
+        `clock`: a manual clock of this host alone, which is advanced with that of the simulation. `settings` are fields
+        of DriverSettings; lengths of buffers are short by default.
         """
+        if clock is not None:
+            self._other_clocks.append(clock)
         open_datagrams = self.network.host(*addresses).open if addresses else self.network.open
         aeron_dir = str(self._directory / f"driver-{len(self.drivers)}")
         arguments = {"aeron_dir": aeron_dir, **_SETTINGS, **settings}
@@ -183,16 +187,16 @@ class Simulation:
         for medium in ("ipc", "udp"):
             registry.import_entry("aeron_media_transports", medium)
         driver = SimulatedDriver(
-            self,
             MediaDriver(
                 arguments,
                 invoker=True,
-                clock=self.clock,
+                clock=clock or self.clock,
                 registry=registry,
                 open_datagrams=open_datagrams,
                 connections=self.connections,
                 start_lookup=lambda lookup: self.start_lookup(lookup),  # noqa: PLW0108 - reads the attribute at each call
             ),
+            clock or self.clock,
         )
         self.drivers.append(driver)
         return driver
@@ -202,7 +206,10 @@ class Simulation:
         work = 0
         for driver in self.drivers:
             work += driver.do_work()
-        self.clock.advance(self.busy_step_ns if work else self.idle_step_ns)
+        step_ns = self.busy_step_ns if work else self.idle_step_ns
+        self.clock.advance(step_ns)
+        for clock in self._other_clocks:
+            clock.advance(step_ns)
         return work
 
     def run_for(self, duration_ns: int, each: Callable[[], object] | None = None) -> None:

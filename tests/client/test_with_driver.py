@@ -10,7 +10,7 @@ import pytest
 from aeron_core import CLOSED, ChannelStatus, MediaDriver, RegistrationError, aio, connect
 
 CHANNELS = ["aeron:ipc", "aeron:udp?endpoint=127.0.0.1:0"]
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 AGENTS = ["conductor", "sender", "receiver"]
 
 

@@ -1,9 +1,11 @@
 """A flag that signal handlers set."""
 
+import itertools
 import signal
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +30,15 @@ def interrupt_every_line():
     before = sys.gettrace()
     yield begin
     sys.settrace(before)
+
+
+def test_a_wait_ends_although_its_time_is_over_before_the_thread_blocks(monkeypatch):
+    # Each wait of 1 ns has its time left when the flag computes it, but may have none when Python prepares to wait.
+    times = itertools.cycle((0, 0, 1))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(times)))
+
+    for _ in range(20_000):
+        assert not Flag().wait(1e-9)
 
 
 def test_a_flag_stays_set():

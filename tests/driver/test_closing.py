@@ -62,7 +62,7 @@ def open_descriptors() -> set[tuple[int, str]]:
 
 
 @pytest.fixture
-def no_collector() -> Iterator[None]:
+def no_collector(few_objects: None) -> Iterator[None]:
     """Switch the cycle collector off, so that only reference counts free anything."""
     gc.collect()
     gc.disable()

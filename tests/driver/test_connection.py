@@ -60,6 +60,19 @@ def test_setups_stop_with_the_first_status_message(pair):
     assert len(frames_of(Setup, pair.sent())) == before
 
 
+@pytest.mark.parametrize("end", ["close", "revoke"])
+def test_setups_stop_with_the_end_of_a_stream_that_has_never_had_a_receiver(pair, end):
+    publication = pair.add_exclusive_publication(f"{CHANNEL}|linger=20s", 1001)
+    pair.run_for(250 * MS)
+    before = len(frames_of(Setup, pair.sent()))
+
+    getattr(publication, end)()
+    pair.run_for(10 * S)
+
+    assert before == 3
+    assert len(frames_of(Setup, pair.sent())) == before
+
+
 def test_a_setup_carries_the_position_of_the_stream(pair):
     channel = f"{CHANNEL}|init-term-id=77|term-id=79|term-offset=4096|term-length=128k|mtu=2048"
     publication = pair.add_exclusive_publication(channel, 1001)

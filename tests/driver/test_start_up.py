@@ -1,4 +1,4 @@
-"""Modules that a driver and its first client import, in a process of their own."""
+"""Modules that a driver and its first client import, and files that it allocates, in a process of their own."""
 
 import json
 import subprocess
@@ -83,3 +83,29 @@ def test_a_stream_imports_only_the_plugins_that_it_uses_and_few_modules(channel,
 
     assert heavy == needed
     assert count <= measured * SLACK
+
+
+ALLOCATION = """
+import sys
+from pathlib import Path
+import aeron_core
+
+with aeron_core.MediaDriver.launch({"aeron_dir": sys.argv[1]}):
+    for name in ("cnc.dat", "loss-report.dat"):
+        status = (Path(sys.argv[1]) / name).stat()
+        print(name, status.st_blocks * 512 >= status.st_size > 1_000_000)
+"""
+
+
+@pytest.mark.system
+def test_a_driver_allocates_all_of_the_files_that_it_writes_without_a_check(tmp_path):
+    # In processes of tests, conftest.py has drivers allocate cnc.dat when they write it.
+    process = subprocess.run(
+        [sys.executable, "-c", ALLOCATION, str(tmp_path / "driver")],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert process.stdout.splitlines() == ["cnc.dat True", "loss-report.dat True"]

@@ -18,7 +18,7 @@ from aeron_core.testing import Feed, Sink, make_messages
 ROLES = ("conductor", "sender", "receiver", "sharednetwork", "shared")
 THREADS = {"INVOKER": 0, "SHARED": 1, "SHARED_NETWORK": 2, "DEDICATED": 3}
 IDLE_STRATEGIES = ["noop", "spin", "yield", "sleep-ns", "backoff", "signal"]
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 
 
 class Running:

@@ -92,7 +92,8 @@ def test_a_driver_of_another_user_is_reported_as_a_problem(machine):
     finally:
         os.seteuid(0)
 
-    assert "Permission denied" in found.problem
+    assert "Permission denied: run as the owner of that path, or change its permissions, or" in found.problem
+    assert "start its driver with dir_group=GROUP" in found.problem
 
 
 @pytest.mark.parametrize("storage", ["file", "posix"])

@@ -242,27 +242,29 @@ def texts(value):
     return pa.array([value] * ROWS).dictionary_encode()
 
 
+# In functions: the first array imports pandas, which a worker that runs other files does not need.
 @pytest.mark.parametrize(
     ("columns", "cause"),
     [
-        ({"driver": pa.array(["{}"] * ROWS)}, "must be an object with aeron_dir"),
-        ({"driver": pa.array(["["] * ROWS)}, "damaged"),
-        ({"driver": pa.array([None] * ROWS, pa.utf8())}, "damaged"),
-        ({"driver": pa.array(["[" * 100_000] * ROWS)}, "damaged"),
-        ({"details": texts("[]")}, "must be an object with errors"),
-        ({"details": texts('{"errors":[{}],"losses":[],"logs":{},"problems":[]}')}, "observation_count"),
-        ({"details": texts('{"errors":7,"losses":[],"logs":{},"problems":[]}')}, "damaged"),
-        ({"details": texts('{"errors":[],"losses":[],"logs":[],"problems":[]}')}, "damaged"),
-        ({"details": texts('{"errors":[],"losses":[],"logs":{"x":{}},"problems":[]}')}, "damaged"),
-        ({"counter_id": pa.array([1] * ROWS, pa.int32())}, "does not begin with the row of its driver"),
-        ({"counter_id": pa.array([None] * ROWS, pa.int32())}, "damaged"),
-        ({"time": pa.array([None] * ROWS, pa.timestamp("ns", "UTC"))}, "does not begin"),
-        ({"value": pa.array([None] * ROWS, pa.int64())}, "a column is null"),
-        ({"label": pa.DictionaryArray.from_arrays(pa.array([9] * ROWS, pa.int32()), ["a"], safe=False)}, "damaged"),
+        (lambda: {"driver": pa.array(["{}"] * ROWS)}, "must be an object with aeron_dir"),
+        (lambda: {"driver": pa.array(["["] * ROWS)}, "damaged"),
+        (lambda: {"driver": pa.array([None] * ROWS, pa.utf8())}, "damaged"),
+        (lambda: {"driver": pa.array(["[" * 100_000] * ROWS)}, "damaged"),
+        (lambda: {"details": texts("[]")}, "must be an object with errors"),
+        (lambda: {"details": texts('{"errors":[{}],"losses":[],"logs":{},"problems":[]}')}, "observation_count"),
+        (lambda: {"details": texts('{"errors":7,"losses":[],"logs":{},"problems":[]}')}, "damaged"),
+        (lambda: {"details": texts('{"errors":[],"losses":[],"logs":[],"problems":[]}')}, "damaged"),
+        (lambda: {"details": texts('{"errors":[],"losses":[],"logs":{"x":{}},"problems":[]}')}, "damaged"),
+        (lambda: {"counter_id": pa.array([1] * ROWS, pa.int32())}, "does not begin with the row of its driver"),
+        (lambda: {"counter_id": pa.array([None] * ROWS, pa.int32())}, "damaged"),
+        (lambda: {"time": pa.array([None] * ROWS, pa.timestamp("ns", "UTC"))}, "does not begin"),
+        (lambda: {"value": pa.array([None] * ROWS, pa.int64())}, "a column is null"),
+        (lambda: {"label": pa.DictionaryArray.from_arrays(pa.array([9] * ROWS, pa.int32()), ["a"], safe=False)},
+         "damaged"),
     ],
 )  # fmt: skip
 def test_a_damaged_column_is_reported_in_one_line(tmp_path, columns, cause):
-    path = table_of(tmp_path / "history.arrows", **columns)
+    path = table_of(tmp_path / "history.arrows", **columns())
 
     with pytest.raises(ProtocolError, match=cause) as caught:
         read(path)

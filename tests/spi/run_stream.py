@@ -20,7 +20,7 @@ with (
     publication = aeron.add_publication(f"{channel}|fc={name}", 1)
     publication.await_connected(timeout=10)
     received = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     sent = 0
     while len(received) < 2000 and time.monotonic() < deadline:
         if sent < 2000 and publication.offer(b"%d" % sent) > 0:

@@ -6,6 +6,8 @@ term is reused.
 """
 
 cimport cython
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
 
 @cython.final
 cdef class ViewFactory:
@@ -26,13 +28,17 @@ cpdef list copies(AtomicBuffer data, AtomicBuffer boundaries, int64_t count):
 
     `boundaries`: int64. Raises IndexError if a message lies outside `data`, or if entries are missing.
     """
-    cdef list messages = [None] * max(count, 0)
-    cdef int64_t begin = boundaries.get_i64(0)
+    # Checked once: nothing else changes the arrays while this thread has the GIL.
+    cdef const int64_t *ends = <const int64_t *>boundaries.at(0, (max(count, 0) + 1) * 8)
+    cdef list messages = PyList_New(max(count, 0))
+    cdef int64_t begin = ends[0]
     cdef int64_t end, i
     cdef object message
     for i in range(count):
-        end = boundaries.get_i64(i * 8 + 8)
+        end = ends[i + 1]
         message = PyBytes_FromStringAndSize(<const char *>data.at(begin, end - begin), end - begin)
-        messages[i] = message
+        # The list takes over the reference; an assignment would release the former item first, which does not exist.
+        Py_INCREF(message)
+        PyList_SET_ITEM(messages, i, message)
         begin = end
     return messages

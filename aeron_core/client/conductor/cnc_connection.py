@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import CncNotReadyError, DriverTimeoutError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
+from aeron_core.settings.aeron_dir import unread_aeron_dir
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
@@ -43,10 +44,16 @@ def connect_cnc(
         except CncNotReadyError as error:
             problem = str(error)
         if clock.nano_time() >= deadline_ns:
+            unread = unread_aeron_dir(settings.aeron_dir)
             raise DriverTimeoutError(
                 f"no media driver is accessible in {settings.aeron_dir} within {settings.driver_timeout_ms} ms: "
                 f"{problem}; start one with `AERON_DIR={settings.aeron_dir} aeron-core driver` or "
                 "MediaDriver.launch_embedded(), or give the directory of a running one, as aeron_dir or in AERON_DIR"
+                + (
+                    f"; AERON_DIR={unread} is not read, because settings or a directory were given"
+                    if unread
+                    else ""
+                )
             )
         if pause is None:
             time.sleep(_PAUSE_S)

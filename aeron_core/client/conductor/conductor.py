@@ -27,12 +27,12 @@ from aeron_core.client.registrations import Registration, Registrations
 from aeron_core.concurrent.broadcast_receiver import LAPPED, BroadcastReceiver
 from aeron_core.concurrent.counters import CountersReader
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.concurrent.wake_up import CONDUCTOR, find_semaphore
 from aeron_core.errors import AeronError, ClientError, ClosedError, DriverTimeoutError
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core.client.handlers import ClientHandlers
+    from aeron_core.client.loop_bells import LoopBells
     from aeron_core.protocol.cnc import CncFile
     from aeron_core.settings.client import ClientFields
 
@@ -64,9 +64,7 @@ class ClientConductor:
         self.settings: Final = settings
         self.clock: Final = clock
         self.counters: Final = CountersReader(cnc.counters_metadata, cnc.counters_values)
-        self.driver: Final = DriverProxy(
-            ManyToOneRingBuffer(cnc.to_driver), find_semaphore(settings.aeron_dir, CONDUCTOR)
-        )
+        self.driver: Final = DriverProxy(ManyToOneRingBuffer(cnc.to_driver), settings.aeron_dir)
         self.callbacks: Final = Callbacks(handlers, self.counters)
         self.peer_watches: Final = PeerWatches(self.callbacks)
         self.registrations: Final = Registrations()
@@ -76,6 +74,8 @@ class ClientConductor:
         self.is_closed = False
         self.cause: Exception | None = None
         self._cnc = cnc
+        self._loop_bells: LoopBells | None = None
+        self._loop_bells_lock = threading.Lock()
         self._driver_invoker = driver_invoker
         self._driver_timeout_ns = settings.driver_timeout_ms * _NS_PER_MS
         self._receiver = BroadcastReceiver(cnc.to_clients)
@@ -88,6 +88,10 @@ class ClientConductor:
     def driver_identity(self) -> str:
         """Unique id of the driver process: its pid and start time."""
         return f"{self._cnc.pid}-{self._cnc.start_timestamp_ms}"
+
+    def outlive_driver(self) -> None:
+        """Keep the client open when the driver closes; call before a program has the client."""
+        self._liveness.outlives_driver = True
 
     def do_work(self) -> int:
         """Run one duty cycle and return the work count; do nothing and return 0 in a handler, or once closed.
@@ -104,6 +108,19 @@ class ClientConductor:
             except Exception as error:  # an error in one response must not end the thread
                 self.callbacks.error(error)
             return 1
+
+    def loop_bells(self) -> LoopBells | None:
+        """Return the bells of the event loops that use this client; None if the driver has none."""
+        # Not the lock of the conductor, under which handlers run: one that waits for the event loop must not stop it.
+        with self._loop_bells_lock:
+            bells = self.driver.bells
+            if self._loop_bells is None and bells is not None and bells.streams is not None:
+                from aeron_core.client.loop_bells import LoopBells  # noqa: PLC0415 - imports asyncio
+
+                self._loop_bells = LoopBells(bells)
+                if self.is_closed:
+                    self._loop_bells.close()
+            return self._loop_bells
 
     def idle_s(self) -> float | None:
         """Return the seconds to sleep after a cycle without work; None once closed.
@@ -224,6 +241,8 @@ class ClientConductor:
         work += self._listener.retry_images(now_ns)
         if self.is_closed:  # a handler has closed it
             return work
+        if self._liveness.closed_error is not None:
+            self.registrations.fail_all(self._liveness.closed_error)
         if self.registrations:
             beat_ns = self._liveness.driver_beat_ns(now_ns)
             work += self.registrations.check_deadlines(beat_ns, self._driver_timeout_ns)
@@ -235,6 +254,9 @@ class ClientConductor:
         self.registrations.fail_all(
             cause or ClosedError(f"the client of {self.settings.aeron_dir} is closed: connect again")
         )
+        with self._loop_bells_lock:
+            if self._loop_bells is not None:
+                self._loop_bells.close()
         self.resources.close_all(self.clock.nano_time(), self.callbacks.unavailable_image)
         if is_driver_informed and not isinstance(cause, DriverTimeoutError):
             try:

@@ -9,10 +9,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec
 
+from aeron_core.concurrent import wake_up
 from aeron_core.errors import ClientError
 from aeron_core.protocol import commands
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aeron_core._native.park import Bell
     from aeron_core._native.semaphore import NamedSemaphore
     from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 
@@ -31,11 +35,26 @@ class DriverProxy:
     ProtocolError if the ring is damaged.
     """
 
-    def __init__(self, ring: ManyToOneRingBuffer, wake_up: NamedSemaphore | None = None) -> None:
-        """Take a new client id from the ring; signal `wake_up`, unless it is None, after each command."""
+    def __init__(self, ring: ManyToOneRingBuffer, aeron_dir: Path | str | None = None) -> None:
+        """Take a new client id from the ring; wake the driver of `aeron_dir`, unless it is None, after each command."""
         self._ring = ring
-        self._wake_up = wake_up
         self.client_id: Final = ring.next_correlation_id()
+        self._wake_up: NamedSemaphore | Bell | None = None
+        #: The bell that publications ring after messages.
+        self.sender_bell: Bell | None = None
+        self.bells: wake_up.DriverBells | None = None
+        if aeron_dir is not None:
+            self.bells = bells = wake_up.DriverBells(aeron_dir, self.client_id)
+            self.sender_bell = bells.of("sender")
+            self._wake_up = bells.of(wake_up.CONDUCTOR) or wake_up.find_semaphore(
+                aeron_dir, wake_up.CONDUCTOR
+            )
+
+    def stream_bell(self, correlation_id: int) -> Bell | None:
+        """Return the bell of the subscribers of an IPC stream, None if the driver has none."""
+        if self.bells is None or self.bells.streams is None:
+            return None
+        return self.bells.streams.bell(correlation_id)
 
     @property
     def heartbeat_ms(self) -> int:

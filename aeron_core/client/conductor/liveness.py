@@ -32,7 +32,11 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class Liveness:
-    """Liveness of one client and its driver. For the client's conductor."""
+    """Liveness of one client and its driver. For the client's conductor.
+
+    A client that `outlives_driver` stays open when the driver has closed: its log buffers still have unread data.
+    `closed_error` is set then, the error of commands that the driver does not answer any more.
+    """
 
     def __init__(
         self,
@@ -47,6 +51,8 @@ class Liveness:
         self._counters = counters
         self._clock = clock
         self._inter_service_timeout_ns = inter_service_timeout_ns
+        self.outlives_driver = False
+        self.closed_error: DriverTimeoutError | None = None
         self._last_service_ns = self._last_keepalive_ns = clock.nano_time()
         self._heartbeat: AtomicCounter | None = None
         self._driver_age = HeartbeatAge()
@@ -83,9 +89,13 @@ class Liveness:
 
     def _check_driver(self, now_ns: int) -> None:
         if self._driver.heartbeat_ms < 0:
-            raise DriverTimeoutError(
+            error = DriverTimeoutError(
                 f"the media driver of {self._settings.aeron_dir} has ended: start it, then connect again"
             )
+            if not self.outlives_driver:
+                raise error
+            self.closed_error = error
+            return
         age_ms = self._driver_age_ms(now_ns)
         if age_ms > self._settings.driver_timeout_ms:
             raise DriverTimeoutError(

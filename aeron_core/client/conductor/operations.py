@@ -32,6 +32,7 @@ from aeron_core.uri.values import INT32_MAX, INT32_MIN
 if TYPE_CHECKING:
     from aeron_core.client.conductor.conductor import ClientConductor
     from aeron_core.client.handlers import ImageHandler
+    from aeron_core.client.loop_bells import LoopBells
     from aeron_core.client.owner import Connectable
     from aeron_core.client.registrations import Registration
     from aeron_core.concurrent.counters import CountersReader
@@ -57,6 +58,11 @@ class ClientOperations:
         self._conductor = conductor
         self._driver = conductor.driver
         self._resources = conductor.resources
+
+    @property
+    def loop_bells(self) -> LoopBells | None:
+        """See `ResourceOwner.loop_bells`."""
+        return self._conductor.loop_bells()
 
     # Methods for `Aeron`, which returns their registrations or waits for them.
 
@@ -291,6 +297,8 @@ class ClientOperations:
                     channel_status_id=response.channel_status_indicator_id,
                     position_limit_id=response.position_limit_counter_id,
                     log=log,
+                    bell=self._driver.sender_bell,
+                    stream_bell=self._driver.stream_bell(response.registration_id),
                     limit=limit,
                 )
             )

@@ -45,6 +45,15 @@ def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
     return max(boundaries.capacity // _I64_LENGTH - 1 - first, 0)
 
 
+def check_step(reserved_value: int, step: int, count: int) -> None:
+    """Raise ValueError unless the reserved values of all messages of a batch are int64."""
+    last = reserved_value + step * max(count - 1, 0)
+    if not (INT64_MIN <= step <= INT64_MAX and INT64_MIN <= last <= INT64_MAX):
+        raise ValueError(
+            f"reserved_step={step}: the reserved value of the last message, {last}, must be an int64"
+        )
+
+
 def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
     """Return the parts of a gathered message as buffers; raises TypeError if one is not a buffer."""
     return tuple(AtomicBuffer(part) for part in data)

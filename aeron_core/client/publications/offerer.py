@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
@@ -11,11 +12,20 @@ from aeron_core.errors import ClosedError, MaxPositionExceededError, NotConnecte
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.client.publications.publication import Publication
 
 # An invented number: shorter than a round trip through two processes that must wake up.
 _PAUSE_S: Final = 0.00005
+
+
+@dataclass(slots=True)
+class _Deadlines:
+    """Times in seconds at which an offer fails, None before the first such result."""
+
+    connection_s: float | None = None
+    pressure_s: float | None = None
 
 
 class Offerer:
@@ -50,32 +60,68 @@ class Offerer:
         time, MaxPositionExceededError if the stream has no positions left, ClosedError once the publication is closed,
         and the errors of `PublicationBase.offer`.
         """
-        deadline_s: float | None = None
-        pressure_deadline_s: float | None = None
+        deadlines: _Deadlines | None = None  # few messages need any
         while True:
             result = self._publication.offer(data, reserved_value=reserved_value)
             if result >= 0:
                 self.messages += 1
                 self.bytes += memoryview(data).nbytes
                 return result
-            if result == wire.RESULT_CLOSED:
-                raise ClosedError(
-                    f"{self._publication!r} was closed after {self._count()}: start the media driver if it has shut "
-                    "down, connect again, and add a new publication"
-                )
-            if result == wire.RESULT_MAX_POSITION_EXCEEDED:
-                raise MaxPositionExceededError(
-                    f"{self._publication!r}: the stream has reached its maximum position "
-                    f"{self._publication.max_possible_position}: close the publication and add a new one"
-                )
-            if result == wire.RESULT_NOT_CONNECTED:
-                deadline_s = self._check_connected(deadline_s)
-            elif result == wire.RESULT_BACK_PRESSURED:
-                self.back_pressured += 1
-                deadline_s = None
-                pressure_deadline_s = self._check_back_pressure(pressure_deadline_s)
-            if result != wire.RESULT_ADMIN_ACTION:
-                time.sleep(_PAUSE_S)
+            deadlines = deadlines or _Deadlines()
+            self._wait(result, deadlines)
+
+    def offer_batch(
+        self,
+        data: Buffer,
+        boundaries: AtomicBuffer,
+        count: int,
+        reserved_value: int = 0,
+        *,
+        reserved_step: int = 0,
+    ) -> None:
+        """Offer `count` messages until all are accepted; `data` and the int64 `boundaries` as for a publication.
+
+        Raises the errors of `offer` and of `PublicationBase.offer_batch`; messages before that are published.
+        """
+        done = 0
+        deadlines = _Deadlines()
+        while done < count:
+            result = self._publication.offer_batch(
+                data,
+                boundaries,
+                first=done,
+                count=count - done,
+                reserved_value=reserved_value + done * reserved_step,
+                reserved_step=reserved_step,
+            )
+            if result > 0:
+                self.messages += result
+                self.bytes += boundaries.get_i64((done + result) * 8) - boundaries.get_i64(done * 8)
+                done += result
+                deadlines = _Deadlines()
+            else:
+                self._wait(result, deadlines)
+
+    def _wait(self, result: int, deadlines: _Deadlines) -> None:
+        """Wait before the next attempt after a negative result, or raise the error of the result."""
+        if result == wire.RESULT_CLOSED:
+            raise ClosedError(
+                f"{self._publication!r} was closed after {self._count()}: start the media driver if it has shut "
+                "down, connect again, and add a new publication"
+            )
+        if result == wire.RESULT_MAX_POSITION_EXCEEDED:
+            raise MaxPositionExceededError(
+                f"{self._publication!r}: the stream has reached its maximum position "
+                f"{self._publication.max_possible_position}: close the publication and add a new one"
+            )
+        if result == wire.RESULT_NOT_CONNECTED:
+            deadlines.connection_s = self._check_connected(deadlines.connection_s)
+        elif result == wire.RESULT_BACK_PRESSURED:
+            self.back_pressured += 1
+            deadlines.connection_s = None
+            deadlines.pressure_s = self._check_back_pressure(deadlines.pressure_s)
+        if result != wire.RESULT_ADMIN_ACTION:
+            time.sleep(_PAUSE_S)
 
     def _check_back_pressure(self, deadline_s: float | None) -> float | None:
         """Return the deadline, a new one if `deadline_s` is None; raise SendTimeoutError if it has passed.

@@ -8,6 +8,7 @@ from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core._native.park import Bell
     from aeron_core.client.owner import ResourceOwner
     from aeron_core.logbuffer.descriptor import LogBuffer
 
@@ -25,4 +26,6 @@ class PublicationArguments:
     channel_status_id: int
     position_limit_id: int
     log: LogBuffer
+    bell: Bell | None = None  # of the driver's sender; None: it polls
+    stream_bell: Bell | None = None  # of the subscribers of an IPC stream; None: they poll
     limit: AtomicBuffer  # at least 8 bytes: an i64, the position up to which offers succeed

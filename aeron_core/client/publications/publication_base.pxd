@@ -29,14 +29,18 @@ cdef class PublicationBase(PublicationState):
     @cython.final
     cdef int64_t _offer_parts(self, object parts, int64_t reserved_value) except? -1985229329
     @cython.final
+    @cython.locals(appended=int64_t, result=int64_t)
     cdef int64_t _offer_batch(
-        self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t reserved_value
+        self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t reserved_value,
+        int64_t step
     ) except? -1985229329
     @cython.final
     @cython.locals(value=int64_t, count=int64_t, appended=int64_t, result=int64_t, retry=bint)
     cdef int64_t _offer_many(self, tuple messages, int64_t first, object reserved_value, object peer) except? -1985229329
     @cython.final
     cdef object _result(self, int64_t result)
+    @cython.final
+    cdef object _refused(self, int64_t result)
     @cython.final
     cdef int64_t _check_result(self, int64_t result, int64_t length) except? -1985229329
     @cython.final

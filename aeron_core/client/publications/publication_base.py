@@ -19,6 +19,7 @@ from aeron_core.client._native.payload import Payload
 from aeron_core.client.channel_peers import addressed
 from aeron_core.client.publications.batch_arguments import (
     boundaries_of,
+    check_step,
     count_of,
     length_of,
     messages_of,
@@ -78,14 +79,14 @@ class PublicationBase(PublicationState):
         if type(data) is bytes:
             position = self._appender.offer_bytes(data, arguments.field_of(reserved_value, "reserved_value"))
             if position > 0:
+                self._bell.ring()
                 return self._results.of(position)
             if position < 0:
-                return refused(position)
+                return self._refused(position)
         elif isinstance(data, (list, tuple)):
             return self._result(self._offer_parts(data, arguments.field_of(reserved_value, "reserved_value")))
         result = self._offer(data, arguments.field_of(reserved_value, "reserved_value"))
-        # `_result` is not called here, because the call costs more than the comparison.
-        return self._results.of(result) if result >= 0 else refused(result)
+        return self._result(result)
 
     def send(
         self,
@@ -122,15 +123,17 @@ class PublicationBase(PublicationState):
         first: int = 0,
         count: int | None = None,
         reserved_value: int = 0,
+        reserved_step: int = 0,
         peer: int | None = None,
     ) -> int:
         """Append many messages without the GIL; return how many were appended, or the negative reason for none.
 
         `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. If fewer are
         appended than requested, a later call continues with `first` increased and `count`, if given, reduced
-        by the result. `reserved_value`, one for all messages, and `peer` are as for `offer`. Raises ValueError if
-        `first` and `count` do not lie within `offsets`, or if the first message is too long or its offsets are wrong,
-        and TypeError if the items of `offsets` are neither 64-bit integers nor bytes.
+        by the result. `reserved_value`, one for all messages, and `peer` are as for `offer`. With `reserved_step`, the
+        value of each next message is larger by that int64; not with `peer`. Raises ValueError if `first` and `count` do
+        not lie within `offsets`, if the first message is too long or its offsets are wrong, or for a step with a `peer`
+        or that leads out of int64; TypeError if the items of `offsets` are neither 64-bit integers nor bytes.
         """
         if self.is_closed:
             return OfferResult.CLOSED
@@ -139,12 +142,18 @@ class PublicationBase(PublicationState):
         wanted = count_of(boundaries, first, count)
         if peer is None:
             value = arguments.field_of(reserved_value, "reserved_value")
+            if reserved_step != 0:
+                check_step(value, reserved_step, wanted)
         else:
+            if reserved_step != 0:
+                raise ValueError(f"reserved_step={reserved_step} with peer={peer}: must be 0 with a peer")
             value = addressed(arguments.session_id_of(peer, "peer"), reserved_value)
             wanted = self.count_for(peer, boundaries, number, wanted)
             if wanted < 0:
                 return refused(wanted)
-        return self._result(self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value))
+        return self._result(
+            self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value, reserved_step)
+        )
 
     def offer_many(
         self,
@@ -184,11 +193,14 @@ class PublicationBase(PublicationState):
         self.give_claim_back(claim)
         if position == wire.RESULT_ERROR:
             refuse_length(wanted, self._log.max_payload_length, _TOO_LONG_TO_CLAIM)
+        self._limit_bell.ring()  # as in `_refused`
         return Claim(self, position, None)
 
     def give_claim_back(self, claim: BufferClaim) -> None:
         """Keep the buffer claim for the next message, which saves an allocation. For `Claim` and `try_claim`."""
         self._spare_claim = claim
+        # Called after the commit, too.
+        self._bell.ring()
 
     def refusal_of(self, peer: int, length: int) -> int:
         """Return 0 if a peer's queue has space for `length` bytes, or the negative NO_PEER, PEER_FULL or CLOSED.
@@ -251,11 +263,32 @@ class PublicationBase(PublicationState):
         result = self._appender.offer_parts(buffers, reserved_value)
         return self._check_result(result, sum(len(buffer) for buffer in buffers))
 
-    def _offer_batch(
-        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
+    def _offer_batch(  # noqa: PLR0913 - called for each batch: no params object
+        self,
+        data: AtomicBuffer,
+        boundaries: AtomicBuffer,
+        first: int,
+        count: int,
+        reserved_value: int,
+        step: int,
     ) -> int:
+        check_range(boundaries, first, count)
         with cython.nogil:
-            result = self._appender.offer_batch(data, boundaries, first, count, reserved_value)
+            if step == 0:
+                result = self._appender.offer_batch(data, boundaries, first, count, reserved_value)
+            else:
+                # Message by message: a batch of the appender has one reserved value.
+                appended = 0
+                result = 0
+                while appended < count:
+                    result = self._appender.offer_batch(
+                        data, boundaries, first + appended, 1, reserved_value + appended * step
+                    )
+                    if result <= 0:
+                        break
+                    appended += 1
+                if appended > 0:
+                    return appended
         if result == wire.RESULT_ERROR:
             begin = boundaries.get_i64(first * 8)
             return self._check_result(result, boundaries.get_i64(first * 8 + 8) - begin)
@@ -302,7 +335,15 @@ class PublicationBase(PublicationState):
 
     def _result(self, result: int) -> int:
         """Return a position or a count as an int, and a negative result as its `OfferResult`."""
-        return self._results.of(result) if result >= 0 else refused(result)
+        if result < 0:
+            return self._refused(result)
+        self._bell.ring()
+        return self._results.of(result)
+
+    def _refused(self, result: int) -> int:
+        # The sender may sleep although a subscriber has just made space.
+        self._limit_bell.ring()
+        return refused(result)
 
     def _check_result(self, result: int, length: int) -> int:
         """Return `result`; raise ValueError if it is ERROR, which means that `length`, in bytes, is out of range."""

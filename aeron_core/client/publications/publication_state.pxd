@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.park cimport Bell
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 
 
@@ -15,6 +16,8 @@ cdef class PublicationState:
     cdef readonly bint is_closed                     # whether it was closed
     cdef LogBuffer _log
     cdef AtomicBuffer _limit                         # i64 at 0: the position up to which offers succeed
+    cdef Bell _bell                                  # rung after messages: of the sender, of the stream for IPC
+    cdef Bell _limit_bell                            # of the sender, rung under back pressure
     cdef object _owner                               # the client, see ResourceOwner
     cdef object _peers                               # ChannelPeers; None until first used
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from aeron_core._native.park import Bell
 from aeron_core.client import channel_status
 from aeron_core.client.channel_peers import ChannelPeer, ChannelPeers
 from aeron_core.client.command_arguments import channel_of, int64_of
@@ -32,6 +33,9 @@ class PublicationState:
         self.is_closed = False
         self._log = params.log
         self._limit = params.limit
+        self._limit_bell = params.bell or Bell()
+        # Nothing is sent for IPC: the sender only moves the limit, and subscribers read the log.
+        self._bell = (params.stream_bell or Bell()) if self.channel_status_id < 0 else self._limit_bell
         self._owner = params.owner
         self._peers: ChannelPeers | None = None
 

@@ -8,6 +8,7 @@ from aeron_core.client.subscriptions.message_builder cimport MessageBuilder
 
 @cython.final
 cdef class ControlledFragmentAssembler:
+    cdef int64_t _max_message_length
     cdef object _handler
     cdef dict _builders          # by session id
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 class ControlledFragmentAssembler:
     """Assembler for the controlled polls of one subscription; otherwise like FragmentAssembler."""
 
-    def __init__(self, handler: ControlledFragmentHandler) -> None:
+    def __init__(
+        self, handler: ControlledFragmentHandler, max_message_length: int = wire.MAX_MESSAGE_LENGTH
+    ) -> None:
+        self._max_message_length = max_message_length
         self._handler = handler
         self._builders: dict[int, MessageBuilder] = {}
 
@@ -44,7 +47,7 @@ class ControlledFragmentAssembler:
         builder = self._builders.get(header.session_id)
         if flags & wire.DATA_FLAG_BEGIN:
             if builder is None:
-                builder = self._builders[header.session_id] = MessageBuilder()
+                builder = self._builders[header.session_id] = MessageBuilder(self._max_message_length)
             builder.begin(buffer, header)
         elif builder is not None and builder.append(buffer, header) and flags & wire.DATA_FLAG_END:
             return self._deliver(builder, buffer, header)

@@ -10,6 +10,7 @@ from aeron_core.client.subscriptions.message_builder cimport MessageBuilder
 @cython.final
 cdef class FragmentAssembler:
     cdef object _handler
+    cdef int64_t _max_message_length
     cdef dict _builders          # by session id
 
     @cython.locals(flags=uint8_t, builder=MessageBuilder)

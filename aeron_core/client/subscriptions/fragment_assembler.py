@@ -22,10 +22,11 @@ class FragmentAssembler:
 
     Buffer and header are valid during the call only. The header is that of the first fragment, with the flags and the
     length of a message in one frame and the position after the last fragment. A message with missing fragments is
-    dropped.
+    dropped, and one of several fragments with more than `max_message_length` bytes, by default the most of any stream.
     """
 
-    def __init__(self, handler: FragmentHandler) -> None:
+    def __init__(self, handler: FragmentHandler, max_message_length: int = wire.MAX_MESSAGE_LENGTH) -> None:
+        self._max_message_length = max_message_length
         self._handler = handler
         self._builders: dict[int, MessageBuilder] = {}
 
@@ -49,7 +50,7 @@ class FragmentAssembler:
         builder = self._builders.get(header.session_id)
         if flags & wire.DATA_FLAG_BEGIN:
             if builder is None:
-                builder = self._builders[header.session_id] = MessageBuilder()
+                builder = self._builders[header.session_id] = MessageBuilder(self._max_message_length)
             builder.begin(buffer, header)
         elif builder is not None and builder.append(buffer, header) and flags & wire.DATA_FLAG_END:
             try:

@@ -7,6 +7,7 @@ from aeron_core.client.subscriptions.header cimport Header
 
 @cython.final
 cdef class MessageBuilder:
+    cdef int64_t _max_length         # bytes of the longest message that is kept
     cdef AtomicBuffer _buffer        # the message so far, and spare capacity
     cdef int64_t _length             # bytes of the message so far
     cdef int64_t _begin              # position at which the first fragment begins
@@ -20,6 +21,6 @@ cdef class MessageBuilder:
     @cython.locals(header=Header)
     cdef Header header(self)
     cdef int reset(self) except -1
-    cdef int _put(self, object fragment) except -1
+    cdef bint _put(self, object fragment) except -1
     @cython.locals(capacity=int64_t)
     cdef int _reserve(self, int64_t length) except -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.client.subscriptions.header import Header
 
@@ -10,9 +11,13 @@ INITIAL_CAPACITY = 4096
 
 
 class MessageBuilder:
-    """The message of one session that is being reassembled. For assemblers."""
+    """The message of one session that is being reassembled. For assemblers.
 
-    def __init__(self) -> None:
+    A longer one than `max_length` bytes is dropped: a sender that never ends its message must not fill the memory.
+    """
+
+    def __init__(self, max_length: int = wire.MAX_MESSAGE_LENGTH) -> None:
+        self._max_length = max_length
         self._buffer = AtomicBuffer.allocate(INITIAL_CAPACITY)
         self._length = 0
         self._begin = 0
@@ -25,16 +30,16 @@ class MessageBuilder:
         self._header = header.copy()
         self._begin = header.position_before()
         self._expected = header.position_of()
-        return self._put(fragment)
+        self._put(fragment)
+        return 0
 
     def append(self, fragment: memoryview, header: Header) -> bool:
-        """Append the next fragment; drop the message and return False if a fragment before it is missing."""
+        """Append the next fragment; drop a message that has a gap, or is too long, and return False."""
         if self._expected < 0 or header.position_before() != self._expected:
             self.reset()
             return False
         self._expected = header.position_of()
-        self._put(fragment)
-        return True
+        return self._put(fragment)
 
     def take_back(self, fragment: memoryview, header: Header) -> int:
         """Undo the last `append`, so that the same fragment can be appended again; return 0."""
@@ -59,12 +64,16 @@ class MessageBuilder:
         self._expected = -1
         return 0
 
-    def _put(self, fragment: memoryview) -> int:
+    def _put(self, fragment: memoryview) -> bool:
         length = len(fragment)
+        if self._length + length > self._max_length:
+            self._buffer = AtomicBuffer.allocate(INITIAL_CAPACITY)
+            self.reset()
+            return False
         self._reserve(self._length + length)
         self._buffer.put_bytes(self._length, fragment)
         self._length += length
-        return 0
+        return True
 
     def _reserve(self, length: int) -> int:
         capacity = self._buffer.capacity

@@ -29,6 +29,7 @@ from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.protocol import commands
 
 if TYPE_CHECKING:
+    from aeron_core.client.loop_bells import LoopBells
     from aeron_core.client.owner import ResourceOwner
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscriptions.header import FragmentImage
@@ -172,6 +173,11 @@ class Subscription:
         return iterate(self, self._owner, timeout)
 
     @property
+    def loop_bells(self) -> LoopBells | None:
+        """The bells of event loops of its client, None without. For `aio`."""
+        return None if self._owner is None else self._owner.loop_bells
+
+    @property
     def channel_status(self) -> channel_status.ChannelStatus:
         """State of the channel's endpoint in the driver; always ACTIVE for IPC and spies."""
         return channel_status.channel_status(self._owner.counters, self.channel_status_id)
@@ -241,7 +247,7 @@ class Subscription:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self.is_closed else f"{len(self._images)} images"
+        state = "closed" if self.is_closed else f"images={len(self._images)}"
         return f"Subscription({self.channel!r}, {self.stream_id}, {state})"
 
     def add_image(self, image: Image) -> None:

@@ -21,6 +21,7 @@ cdef class PolledEndpoints:
     @cython.locals(descriptor=int32_t)
     cdef int32_t append(self, PyObject *endpoint) except -1 nogil
     cdef int32_t remove(self, PyObject *endpoint) except -1 nogil
+    cdef bint are_watched(self) noexcept nogil
     @cython.locals(index=int32_t, work=int32_t, is_watching=cython.bint)
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t, work=int32_t)

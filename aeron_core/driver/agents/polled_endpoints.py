@@ -48,6 +48,15 @@ class PolledEndpoints:
             self._watched.remove(self._descriptor_of(endpoint))
         return self._all.size
 
+    def are_watched(self) -> bool:
+        """Return whether `descriptor` is readable whenever an endpoint has something to read."""
+        return self._unwatched.size == 0
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor of the set of watched endpoints."""
+        return self._watched.descriptor
+
     def poll(self, now_ns: int) -> int:
         """Poll the endpoints that may have data; return the sum of their results: frames if sending, else bytes.
 

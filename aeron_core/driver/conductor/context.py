@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core._native.commands import CommandRing
     from aeron_core._native.datagrams import ReceiveBatch, SendBatch
+    from aeron_core._native.park import Bell
     from aeron_core.concurrent.counters import CountersManager
     from aeron_core.concurrent.loss_writer import LossReport
     from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+    from aeron_core.concurrent.wake_up import Bells
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.conductor.agent_proxy import AgentProxy
     from aeron_core.driver.conductor.client_proxy import ClientProxy
@@ -48,6 +50,8 @@ class DriverContext:
     # Protectors that work in each duty cycle of the conductor.
     working_protectors: list[DatagramProtector]
     unknown_keys: UnknownKeys
+    # None without threads of its own, or if the directory cannot have named pipes.
+    bells: Bells | None
     events: EventLog
     # The conductor prepares the entry of each image; the receiver writes it.
     loss_report: LossReport
@@ -70,6 +74,10 @@ class DriverContext:
     connections: ConnectionNetwork | None
     uses_gso: bool
     uses_gro: bool
+
+    def bell_of(self, correlation_id: int) -> Bell | None:
+        """Return the bell of the subscribers of a stream, None without bells."""
+        return None if self.bells is None else self.bells.of_stream(correlation_id)
 
     def media_of(self, uri: ChannelUri) -> MediaTransport:
         """Return the medium of a channel.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from aeron_core._native.clock import Clock
     from aeron_core._native.counter import AtomicCounter
+    from aeron_core._native.park import Bell
     from aeron_core.concurrent.loss_writer import StreamLosses
     from aeron_core.driver.agents.one_way_latency import OneWayEstimate
     from aeron_core.driver.agents.system_counters import SystemCounters
@@ -50,3 +51,4 @@ class ImageParams:
     now_ns: int
     clock: Clock
     one_way: OneWayEstimate | None
+    bell: Bell | None = None  # of the subscribers; None: they poll

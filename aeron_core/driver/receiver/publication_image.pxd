@@ -1,16 +1,19 @@
 cimport cython
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.atomic_long cimport AtomicLong
+from aeron_core._native.park cimport Bell
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.receiver.awaited_images cimport AwaitedImages
 from aeron_core.driver.receiver.image_connections cimport ImageConnection, ImageConnections
 from aeron_core.driver.receiver.image_measurements cimport ImageMeasurements
 from aeron_core.driver.receiver.loss_recovery cimport LossRecovery
+from aeron_core.driver.agents.stream_activity cimport StreamActivity
 from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.driver.agents.system_counters cimport SystemCounters
 from aeron_core.logbuffer.cleaner cimport clean_step
@@ -42,6 +45,7 @@ cdef class PublicationImage:
     cdef int64_t _counted_permit                    # of `_awaited` until the log is deleted, or NO_PERMIT
     cdef AtomicLong _response_session               # session of the responses, 0 for none; written by the conductor
     cdef AtomicLong _is_rejected                    # 1: data is dropped, errors are sent; written by the conductor
+    cdef Bell _bell                                 # of coroutines that wait for frames
     cdef SystemCounters _counters
     cdef CongestionControl _congestion_control      # chosen by the conductor, called by the receiver only
     cdef RebuildState _rebuild                      # argument and result of the congestion control, reused
@@ -64,6 +68,9 @@ cdef class PublicationImage:
     cdef int64_t _last_lowest_position              # of the subscribers at the last call
     cdef int64_t _last_hwm_position                 # at the last call
 
+    cdef StreamActivity activity
+
+    cdef bint is_quiet(self, int64_t now_ns) except -1 nogil
     cdef int32_t await_data(self, int64_t permit) noexcept nogil
     cdef int32_t _set_permit(self, int64_t permit) noexcept nogil
     cdef int32_t release_permit(self) except -1 nogil
@@ -85,9 +92,12 @@ cdef class PublicationImage:
     ) except -1 nogil
     cdef int32_t _on_end_of_stream(self, bint is_revoked) except -1 nogil
     @cython.locals(
-        ceiling=int64_t, lowest=int64_t, hwm=int64_t, before=int64_t, after=int64_t, window=int32_t
+        ceiling=int64_t, lowest=int64_t, hwm=int64_t, before=int64_t, rebuilt=int64_t, after=int64_t, window=int32_t
     )
     cdef int32_t track_rebuild(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _advance(self, int64_t rebuilt, int64_t after, int64_t hwm) except -1 nogil
+    @cython.locals(position=int64_t)
+    cdef bint may_rest(self) except -1 nogil
     @cython.locals(session=int64_t, work=int32_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int32_t)

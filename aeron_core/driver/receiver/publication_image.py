@@ -19,7 +19,9 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import positions, wire
 from aeron_core._native.atomic_long import AtomicLong
+from aeron_core._native.park import Bell
 from aeron_core.driver._native import operations
+from aeron_core.driver.agents.stream_activity import StreamActivity
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.driver.receiver.image_connections import ImageConnections
 from aeron_core.driver.receiver.image_measurements import ImageMeasurements
@@ -71,12 +73,14 @@ class PublicationImage:
             self.connections.append(cython.cast(cython.pointer(PyObject), connection))
         self.loss = LossRecovery(params, self.connections)
         self.measurements = ImageMeasurements(params, self.connections)
+        self._bell = params.bell or Bell()
         self._is_status_message_enabled = True
         self.window_length = self._congestion_control.initial_window_length()
         self._sm_timeout_ns = params.status_message_timeout_ns
         # A deadline that has passed: the first status message is due at once, since the sender waits for it.
         self._sm_deadline_ns = 0
         self._is_sm_due = False
+        self.activity = StreamActivity()
         self._start_at(params.position)
         self._prepare_frames()
 
@@ -125,6 +129,10 @@ class PublicationImage:
             self._awaited.stop_counting(self._counted_permit)
             self._counted_permit = operations.NO_PERMIT
         return 0
+
+    def is_quiet(self, now_ns: int) -> bool:
+        """Return whether nothing moved for ACTIVE_NS, the timers were checked lately, and everything is consumed."""
+        return self.activity.is_over(now_ns)
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
         """Add a subscriber at the position of the slowest one, at most the rebuild position; return that position."""
@@ -215,6 +223,7 @@ class PublicationImage:
                 self.connections.track(endpoint, source, now_ns)
             return 0
         self._on_packet(endpoint, source, now_ns)
+        self.activity.wake()
         # Stores the frame length last (release): readers see the whole packet or nothing.
         insert(self.log.buffer, self.log.frame_offset(packet_position), buffer, offset, length)
         # Release: the conductor compares it with the rebuild position to see whether all data has arrived.
@@ -285,16 +294,19 @@ class PublicationImage:
         # have been received.
         ceiling = self._last_sm_position + self.log.term_length
         lowest = max(self.subscribers.lowest(ceiling), self._next_sm_position)
+        if lowest < hwm:
+            # There is more to read: a subscriber that does makes a status message due.
+            self.activity.move(now_ns)
         # Nothing moved, and there is no gap to recover.
         if lowest == self._last_lowest_position and hwm == self._last_hwm_position and before == hwm:
             return 0
+        self.activity.move(now_ns)
         self._last_lowest_position = lowest
-        self._last_hwm_position = hwm
         # A subscriber may be ahead of the scan: the frames up to its position are complete.
+        rebuilt = before
         before = self.subscribers.highest(before, ceiling)
         after = self.loss.detector.scan(before, hwm, now_ns)
-        # The counter is for the conductor, tools, and joining subscribers: reading ones stop at a frame length of zero.
-        self.rebuild_position.propose_max_release(after)
+        self._advance(rebuilt, after, hwm)
         self._rebuild.now_ns = now_ns
         self._rebuild.consumption_position = lowest
         self._rebuild.last_sm_position = self._next_sm_position
@@ -327,8 +339,30 @@ class PublicationImage:
             return 0
         return self.loss.recover(now_ns, self.is_draining.get_acquire() != 0)
 
+    def _advance(self, rebuilt: int, after: int, hwm: int) -> int:
+        # The counter is for the conductor, tools, and joining subscribers: reading ones stop at a frame length of zero.
+        self.rebuild_position.propose_max_release(after)
+        # There is more to read; a packet that fills a gap does not move the high-water mark. Compared with the rebuild
+        # position, not with that of the fastest subscriber, which may have passed the gap already. One fence for all
+        # packets of a duty cycle.
+        if hwm != self._last_hwm_position or after > rebuilt:
+            self._bell.ring_surely()
+        self._last_hwm_position = hwm
+        return 0
+
+    def may_rest(self) -> bool:
+        """Return whether there is no gap, and all subscribers have read what arrived: only packets can give it work."""
+        # Plain reads: only this thread writes the two positions.
+        position = self.hwm_position.get()
+        return (
+            not self._is_sm_due
+            and self.rebuild_position.get() == position
+            and self.subscribers.lowest(position) == position
+        )
+
     def send_pending(self, now_ns: int) -> int:
         """Send the status message, error or measurement that is due; return how many were due, 0 to 2."""
+        self.activity.visit(now_ns)
         # Errors replace status messages: without status messages the sender times this receiver out.
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)

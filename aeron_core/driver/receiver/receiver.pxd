@@ -1,9 +1,11 @@
 cimport cython
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.pointers cimport PointerList
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.data_agent cimport DataAgent
+from aeron_core.driver.agents.stream_activity cimport StreamTurns
 from aeron_core.driver.receiver.dispatcher cimport Dispatcher
 from aeron_core.driver.agents.polled_endpoints cimport PolledReceiveEndpoints
 from aeron_core.driver.receiver.publication_image cimport PublicationImage
@@ -15,9 +17,13 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 cdef class Receiver(DataAgent):
     cdef PolledReceiveEndpoints _endpoints
     cdef PointerList _images                # of PublicationImage
+    cdef PointerList _active                # of them, those that are visited in every duty cycle
+    cdef StreamTurns _turns                 # of the others
     cdef int32_t _next_image                # next index of the walk: 0, except after an image that raised
 
-    @cython.locals(index=int32_t, work=int32_t)
+    @cython.locals(i=int32_t)
+    cdef bint may_rest(self) except -1 nogil
+    @cython.locals(index=int32_t, work=int32_t, count=int32_t, are_few=bint)
     cdef int32_t _update_images(self, int64_t now_ns) except -1 nogil
     cdef int32_t _execute(self) except -1 nogil
     cdef int32_t _execute_on_dispatcher(self) except -1 nogil

@@ -3,7 +3,8 @@
 A duty cycle takes the GIL only to call plain Python, such as a plugin's strategy or the callback of a logged channel.
 All images and endpoints are borrowed references: the conductor keeps each one alive until it has received RELEASED for
 it. If a stream raises, the next call of `do_work` continues with the one after it, so that a broken stream cannot
-starve the others.
+starve the others. Only active images are visited in every duty cycle: those that received data or moved lately, or have
+data to read. Quiet ones are visited in turns.
 Source: aeron_driver_receiver.c.
 """
 
@@ -17,6 +18,7 @@ from aeron_core._native.pointers import PointerList
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.data_agent import DataAgent
 from aeron_core.driver.agents.polled_endpoints import PolledReceiveEndpoints
+from aeron_core.driver.agents.stream_activity import StreamTurns
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.receiver.dispatcher import Dispatcher
 from aeron_core.driver.receiver.publication_image import PublicationImage
@@ -36,6 +38,8 @@ class Receiver(DataAgent):
         super().__init__("receiver", params)
         self._endpoints = PolledReceiveEndpoints()
         self._images = PointerList()
+        self._active = PointerList()
+        self._turns = StreamTurns()
 
     def do_work(self) -> int:
         """Run one duty cycle; return the sum of commands, bytes received, gaps recovered and messages sent.
@@ -50,14 +54,39 @@ class Receiver(DataAgent):
         work += self._endpoints.poll(now_ns)
         return work + self._update_images(now_ns)
 
+    def may_rest(self) -> bool:
+        """See `Agent.may_rest`."""
+        if not self._endpoints.are_watched():
+            return False
+        for i in range(self._images.size):  # noqa: SIM110 - a generator needs the GIL
+            if not cython.cast(PublicationImage, self._images.at(i)).may_rest():
+                return False
+        return True
+
+    def descriptors(self) -> list[int]:
+        """See `Agent.descriptors`."""
+        return [self._endpoints.descriptor]
+
     def _update_images(self, now_ns: int) -> int:
         work = 0
-        while self._next_image < self._images.size:
+        count = self._images.size
+        are_few = count <= operations.QUIET_STREAMS_PER_CYCLE
+        if self._active.size < count:
+            for _ in range(self._turns.begin(count, now_ns)):
+                item = self._images.at(self._turns.next(count))
+                if are_few or not cython.cast(PublicationImage, item).is_quiet(now_ns):
+                    cython.cast(PublicationImage, item).activity.wake()
+        while self._next_image < self._active.size:
             index = self._next_image
             # Advance first: if the image raises, the next call begins with the one after it.
             self._next_image += 1
-            work += cython.cast(PublicationImage, self._images.at(index)).track_rebuild(now_ns)
-            work += cython.cast(PublicationImage, self._images.at(index)).send_pending(now_ns)
+            item = self._active.at(index)
+            work += cython.cast(PublicationImage, item).track_rebuild(now_ns)
+            work += cython.cast(PublicationImage, item).send_pending(now_ns)
+            if not are_few and cython.cast(PublicationImage, item).is_quiet(now_ns):
+                cython.cast(PublicationImage, item).activity.is_active = False
+                self._active.replace_by_last(index)
+                self._next_image = index
         self._next_image = 0
         return work
 
@@ -106,10 +135,13 @@ class Receiver(DataAgent):
         elif operation == operations.ADD_IMAGE:
             self._silence_predecessors(cython.cast(PublicationImage, subject))
             self._images.append(subject)
+            cython.cast(PublicationImage, subject).activity.join(self._active, subject)
             cython.cast(Dispatcher, dispatcher).add_image(cython.cast(PublicationImage, subject))
         elif operation == operations.REMOVE_IMAGE:
             # RELEASED comes last: from then on nothing on this thread refers to the image.
             self._images.remove(subject)
+            self._active.remove(subject)
+            cython.cast(PublicationImage, subject).activity.leave()
             cython.cast(Dispatcher, dispatcher).remove_image(cython.cast(PublicationImage, subject))
             self._release()
         elif operation == operations.REMOVE_COOL_DOWN:
@@ -126,6 +158,7 @@ class Receiver(DataAgent):
         operation = self._command.operation()
         image = self._command.target_pointer()
         position = self._command.subject_pointer()
+        cython.cast(PublicationImage, image).activity.wake()
         if operation == operations.ADD_IMAGE_CONNECTION:
             cython.cast(PublicationImage, image).connections.append(position)
         elif operation == operations.REMOVE_IMAGE_CONNECTION:

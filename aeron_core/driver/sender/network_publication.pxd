@@ -55,8 +55,11 @@ cdef class NetworkPublication(SendingPublication):
     cdef int64_t _time_of_last_setup_ns
     cdef int64_t _time_of_last_send_ns          # of data or heartbeat
 
+    cdef bint is_quiet(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t, sent=int32_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
+    @cython.locals(position=int64_t)
+    cdef bint may_rest(self) except -1 nogil
     @cython.locals(limit=int64_t, window=int64_t, start=int64_t, first=int64_t, taken=int32_t)
     cdef int32_t _send_data(self, int64_t position, int64_t now_ns) except -1 nogil
     cdef int32_t _count_back_pressure(self) except -1 nogil

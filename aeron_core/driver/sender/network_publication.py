@@ -83,11 +83,20 @@ class NetworkPublication(SendingPublication):
         self._clock = params.clock
         self._one_way = OneWaySchedule(params.one_way_latency_interval_ns)
 
+    def is_quiet(self, now_ns: int) -> bool:
+        """Return whether nothing moved for ACTIVE_NS, the timers were checked lately, and there is nothing to send."""
+        return (
+            self.activity.is_over(now_ns)
+            and self.log.producer_position() == self._last_producer_position
+            and self.state.get_acquire() == operations.PUBLICATION_ACTIVE
+        )
+
     def send_pending(self, now_ns: int) -> int:
         """Send what is due; return the stream bytes of new data, else the length of a heartbeat, else 0.
 
         Padding counts as data. SETUP and RTTM frames and retransmissions do not count.
         """
+        self.activity.visit(now_ns)
         # Plain read: only this thread writes the sender position.
         position = self.sender_position.get()
         # Without a request, SETUPs are sent only until the first status message: it shows that a receiver has an
@@ -103,6 +112,15 @@ class NetworkPublication(SendingPublication):
             self._measure_one_way()
         self._retransmits.process_timeouts(self, now_ns)
         return sent
+
+    def may_rest(self) -> bool:
+        """See `SendingPublication.may_rest`."""
+        position = self.log.producer_position()
+        return (
+            self.is_rung.get_acquire() != 0
+            and self.sender_position.get() == position
+            and self.spies.lowest(position) == position
+        )
 
     def _send_data(self, position: int, now_ns: int) -> int:
         # Plain read: only this thread writes the limit. The window can be negative after padding, of which only the
@@ -136,6 +154,10 @@ class NetworkPublication(SendingPublication):
 
     def _send_setup_if_due(self, position: int, now_ns: int) -> int:
         if now_ns <= self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
+            return 0
+        if self.is_end_of_stream.get_acquire() != 0 or self.log.is_revoked():
+            # As for requests: a receiver that joins now would create an image that never receives anything. The
+            # address may be one that has never asked for the stream.
             return 0
         # A receiver creates its image from a SETUP: term length, mtu, and the position at which it joins.
         length = self._frames.encode_setup(position)
@@ -206,6 +228,8 @@ class NetworkPublication(SendingPublication):
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Handle a receiver's position and window, or its request for a SETUP; return 1 if rejected, else 0."""
+        # It may connect the stream, move its limit, or request a SETUP: the next duty cycle visits the stream.
+        self.activity.hurry()
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             # The message carries no position: the receiver has no image. It got data of the session, or requests any
             # SETUP at a control address.
@@ -285,6 +309,9 @@ class NetworkPublication(SendingPublication):
 
         Ignores an invalid or empty NAK, one that an earlier one covers, and one for which no action is free.
         """
+        # A delayed retransmission is due before the next timer of a quiet stream.
+        self.activity.move(now_ns)
+        self.activity.wake()
         self._naks_received.increment_release()
         if not nak.is_valid(self.log.term_length):
             self._counters.invalid_packets.get_and_add(1)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core._native.counter import AtomicCounter
     from aeron_core._native.datagrams import SendBatch
+    from aeron_core._native.park import Bell
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.spi.endpoints import SendChannelEndpoint
@@ -29,6 +30,7 @@ class PublicationParams:
     publisher_window_length: int
     publisher_position: AtomicCounter
     publisher_limit: AtomicCounter
+    bell: Bell | None = None  # of local subscribers; None: they poll
 
 
 @frozen(kw_only=True)

@@ -3,7 +3,8 @@
 A duty cycle takes the GIL only to call plain Python, such as a plugin's strategy or the callback of a logged channel.
 All publications and endpoints are borrowed references: the conductor keeps each one alive until it has received
 RELEASED for it. If a stream raises, the next call of `do_work` continues with the one after it, so that a broken stream
-cannot starve the others.
+cannot starve the others. Only active streams are visited in every duty cycle: those that moved lately, have something
+to send or to read, or received a frame. Quiet ones are checked in turns.
 Source: aeron_driver_sender.c.
 """
 
@@ -17,6 +18,7 @@ from aeron_core._native.pointers import PointerList
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.data_agent import DataAgent
 from aeron_core.driver.agents.polled_endpoints import PolledSendEndpoints
+from aeron_core.driver.agents.stream_activity import StreamTurns
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.sending_publication import SendingPublication
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 class Sender(DataAgent):
     """The sender agent: publications, send endpoints and their commands; runs on one thread."""
 
+    _are_few: bool
     _round_robin: int
     _sends_since_poll: int
     _next_to_send: int
@@ -38,7 +41,11 @@ class Sender(DataAgent):
         super().__init__("sender", params)
         self._endpoints = PolledSendEndpoints()
         self._publications = PointerList()
+        self._active = PointerList()
+        self._turns = StreamTurns()
         self._ipc_publications = PointerList()
+        self._active_ipc = PointerList()
+        self._ipc_turns = StreamTurns()
         self._poll_ratio = params.send_to_status_poll_ratio
         # Source: aeron_driver_sender.c: sockets are polled at least twice per status message interval.
         self._poll_interval_ns = params.status_message_timeout_ns >> 1
@@ -52,6 +59,7 @@ class Sender(DataAgent):
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()
+        self._activate(now_ns)
         sent = self._send(now_ns)
         # While there is data to send, poll the sockets less often, but often enough for status messages to arrive
         # before the window is used up.
@@ -62,9 +70,40 @@ class Sender(DataAgent):
             self._poll_deadline_ns = now_ns + self._poll_interval_ns
         return work + sent + self._update_limits(now_ns)
 
+    def may_rest(self) -> bool:
+        """See `Agent.may_rest`."""
+        if not self._endpoints.are_watched():
+            return False
+        for i in range(self._publications.size):
+            if not cython.cast(SendingPublication, self._publications.at(i)).may_rest():
+                return False
+        for i in range(self._ipc_publications.size):
+            if not cython.cast(IpcPublication, self._ipc_publications.at(i)).may_rest():
+                return False
+        return True
+
+    def descriptors(self) -> list[int]:
+        """See `Agent.descriptors`."""
+        return [self._endpoints.descriptor]
+
+    def _activate(self, now_ns: int) -> int:
+        count = self._publications.size
+        if self._active.size < count:
+            for _ in range(self._turns.begin(count, now_ns)):
+                item = self._publications.at(self._turns.next(count))
+                if self._are_few or not cython.cast(SendingPublication, item).is_quiet(now_ns):
+                    cython.cast(SendingPublication, item).activity.wake()
+        count = self._ipc_publications.size
+        if self._active_ipc.size < count:
+            for _ in range(self._ipc_turns.begin(count, now_ns)):
+                item = self._ipc_publications.at(self._ipc_turns.next(count))
+                if self._are_few or not cython.cast(IpcPublication, item).is_quiet(now_ns):
+                    cython.cast(IpcPublication, item).activity.wake()
+        return 0
+
     def _send(self, now_ns: int) -> int:
         # Each cycle begins with another publication (round robin), so that none can starve the others.
-        count = self._publications.size
+        count = self._active.size
         sent = 0
         if self._next_to_send == 0:
             self._round_robin += 1
@@ -76,7 +115,7 @@ class Sender(DataAgent):
                 index -= count
             # Advance first: if the stream raises, the next call begins with the one after it.
             self._next_to_send += 1
-            sent += cython.cast(SendingPublication, self._publications.at(index)).send_pending(now_ns)
+            sent += cython.cast(SendingPublication, self._active.at(index)).send_pending(now_ns)
         self._next_to_send = 0
         return sent
 
@@ -84,14 +123,24 @@ class Sender(DataAgent):
         # The conductor does this in the reference. Here it must not depend on the GIL, which an application thread
         # can hold for long.
         work = 0
-        while self._next_limit < self._publications.size:
+        while self._next_limit < self._active.size:
             index = self._next_limit
             self._next_limit += 1
-            work += cython.cast(SendingPublication, self._publications.at(index)).update_limit(now_ns)
-        while self._next_ipc_limit < self._ipc_publications.size:
+            item = self._active.at(index)
+            work += cython.cast(SendingPublication, item).update_limit(now_ns)
+            if not self._are_few and cython.cast(SendingPublication, item).is_quiet(now_ns):
+                cython.cast(SendingPublication, item).activity.is_active = False
+                self._active.replace_by_last(index)
+                self._next_limit = index
+        while self._next_ipc_limit < self._active_ipc.size:
             index = self._next_ipc_limit
             self._next_ipc_limit += 1
-            work += cython.cast(IpcPublication, self._ipc_publications.at(index)).update_limit(now_ns)
+            item = self._active_ipc.at(index)
+            work += cython.cast(IpcPublication, item).update_limit(now_ns)
+            if not self._are_few and cython.cast(IpcPublication, item).is_quiet(now_ns):
+                cython.cast(IpcPublication, item).activity.is_active = False
+                self._active_ipc.replace_by_last(index)
+                self._next_ipc_limit = index
         self._next_limit = 0
         self._next_ipc_limit = 0
         return work
@@ -101,11 +150,16 @@ class Sender(DataAgent):
         target = self._command.target_pointer()
         if operation == operations.ADD_NETWORK_PUBLICATION:
             self._publications.append(target)
+            cython.cast(SendingPublication, target).activity.join(self._active, target)
+            self._count_streams()
             cython.cast(SendingPublication, target).endpoint.add_stream(
                 cython.cast(SendingPublication, target)
             )
         elif operation == operations.REMOVE_NETWORK_PUBLICATION:
             self._publications.remove(target)
+            self._active.remove(target)
+            cython.cast(SendingPublication, target).activity.leave()
+            self._count_streams()
             cython.cast(SendingPublication, target).endpoint.remove_stream(
                 cython.cast(SendingPublication, target)
             )
@@ -113,13 +167,25 @@ class Sender(DataAgent):
             self._release()
         elif operation == operations.ADD_IPC_PUBLICATION:
             self._ipc_publications.append(target)
+            cython.cast(IpcPublication, target).activity.join(self._active_ipc, target)
+            self._count_streams()
         elif operation == operations.REMOVE_IPC_PUBLICATION:
             self._ipc_publications.remove(target)
+            self._active_ipc.remove(target)
+            cython.cast(IpcPublication, target).activity.leave()
+            self._count_streams()
             self._release()
         elif operation in (operations.ADD_SEND_ENDPOINT, operations.REMOVE_SEND_ENDPOINT):
             self._execute_on_endpoint()
         else:
             self._execute_on_subscriber()
+        return 0
+
+    def _count_streams(self) -> int:
+        # Of few streams all are visited in every duty cycle, without checks.
+        self._are_few = (
+            self._publications.size + self._ipc_publications.size <= operations.QUIET_STREAMS_PER_CYCLE
+        )
         return 0
 
     def _execute_on_endpoint(self) -> int:
@@ -133,6 +199,10 @@ class Sender(DataAgent):
         operation = self._command.operation()
         target = self._command.target_pointer()
         position = self._command.subject_pointer()
+        if operation in (operations.ADD_SPY, operations.REMOVE_SPY):
+            cython.cast(SendingPublication, target).activity.wake()
+        else:
+            cython.cast(IpcPublication, target).activity.wake()
         if operation == operations.ADD_SPY:
             self._link(
                 cython.cast(SendingPublication, target).add_spy(cython.cast(SubscriberPosition, position))

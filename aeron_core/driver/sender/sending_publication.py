@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native.atomic_long import AtomicLong
+from aeron_core._native.park import Bell
 from aeron_core.driver._native import operations
+from aeron_core.driver.agents.stream_activity import StreamActivity
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.driver.sender.publisher_limit import PublisherLimit
 from aeron_core.driver.sender.retransmit_handler import Resender
@@ -35,13 +37,22 @@ class SendingPublication(Resender):
         self.is_end_of_stream = AtomicLong()
         self.has_receivers = AtomicLong()
         self.has_unicast_eos = AtomicLong()
+        self.is_rung = AtomicLong(1)
         self.sender_position = params.sender_position
         self.sender_limit = params.sender_limit
         self.spies = SubscriberPositions()
+        # Not at any position yet.
+        self._last_producer_position = -1
+        self.activity = StreamActivity()
+        self._bell = params.bell or Bell()
         self._publisher_position = params.publisher_position
         self._publisher_limit = PublisherLimit(
             params.log, params.publisher_limit, params.publisher_window_length, params.position
         )
+
+    def is_quiet(self, now_ns: int) -> bool:
+        """Return whether nothing moves, is due or can be read: the sender need not visit the stream."""
+        return False
 
     def add_spy(self, spy: SubscriberPosition) -> int:
         """Add a spy, which starts at the sender position; return that position."""
@@ -51,6 +62,13 @@ class SendingPublication(Resender):
         """Send what may be sent; return the bytes that were sent, or that the peer newly confirmed, 0 if none."""
         return 0
 
+    def may_rest(self) -> bool:
+        """Return whether publishers ring the sender's bell, and all that they published is sent and read by spies.
+
+        Apart from timers of 100 ms, only the bell, commands and the sockets give the stream work then.
+        """
+        return False
+
     def update_limit(self, now_ns: int) -> int:
         """Publish the publisher position, limit and connection of an active stream.
 
@@ -59,10 +77,20 @@ class SendingPublication(Resender):
         # Only an active stream has publishers to limit.
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0
-        self._publisher_position.set_release(self.log.producer_position())
+        producer_position = self.log.producer_position()
+        self._publisher_position.set_release(producer_position)
+        if producer_position != self._last_producer_position:
+            self._last_producer_position = producer_position
+            self.activity.move(now_ns)
+            if self.spies.lowest(producer_position) < producer_position:
+                self._bell.ring_surely()
         if not self.log.is_revoked() and self._has_subscribers(now_ns):
             # Spies read the same log: the slowest of them and the sender determine how much of it is free.
-            work = self._publisher_limit.advance(self.spies.lowest(self.sender_position.get()))
+            lowest = self.spies.lowest(self.sender_position.get())
+            work = self._publisher_limit.advance(lowest)
+            if work > 0 or lowest < producer_position:
+                # There is more to send, or to read for spies.
+                self.activity.move(now_ns)
             # Set after the limit: a publisher that sees itself connected also sees a limit that lets it publish.
             self._set_connected(True)
             return work

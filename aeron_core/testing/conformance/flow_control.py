@@ -24,12 +24,13 @@ _MS: Final = 1_000_000
 # A stream position in bytes that needs 63 bits, so that a strategy that computes with 32 bits fails.
 _FAR: Final = 1 << 62
 _STEPS: Final = 500
+_REMEDY: Final = "override status_message if the strategy counts only some receivers"
 
 
 class FlowControlConformance(ABC):
     """Suite for a flow control: subclass as `Test…` and override `make`.
 
-    Override `params` and `status_message`, too, if the strategy requires other values.
+    Override `params` too if the strategy requires other values, and `status_message` if it counts only some receivers.
     """
 
     #: Argument of `make`.
@@ -49,7 +50,10 @@ class FlowControlConformance(ABC):
         """Return a new strategy."""
 
     def status_message(self, receiver_id: int = 1, window: int = _WINDOW) -> StatusMessage:
-        """Return a status message, with a window in bytes, of a receiver that the strategy follows."""
+        """Return a status message that the strategy counts, with a window in bytes.
+
+        Override it if your strategy counts only some receivers, for example those with a group tag.
+        """
         return StatusMessage(session_id=7, stream_id=1001, receiver_id=receiver_id, receiver_window=window)
 
     def test_a_status_message_never_lowers_the_limit(self) -> None:
@@ -69,7 +73,7 @@ class FlowControlConformance(ABC):
             position = step * _WINDOW // 2
             limit = probe.on_status_message(self.status_message(), position, limit, step * _MS)
             limit = probe.on_idle(limit, position, False, step * _MS)
-            assert limit > position, f"limit {limit} at position {position} of the only receiver"
+            assert limit > position, f"limit {limit} at position {position} of the only receiver: {_REMEDY}"
 
     def test_a_receiver_without_a_window_does_not_advance_the_limit(self) -> None:
         """A window of 0 means that the receiver has no space."""
@@ -81,7 +85,7 @@ class FlowControlConformance(ABC):
         """A limit that overflows is negative, and stops the stream."""
         probe = self._probe()
         limit = probe.on_status_message(self.status_message(), _FAR, _FAR, 0)
-        assert limit > _FAR, f"limit {limit} for a receiver at {_FAR}"
+        assert limit > _FAR, f"limit {limit} for a receiver at {_FAR}: {_REMEDY}"
         assert probe.on_idle(limit, _FAR, False, _MS) > 0
 
     def test_setup_frames_do_not_lower_the_limit(self) -> None:
@@ -100,7 +104,8 @@ class FlowControlConformance(ABC):
         """Any host can send an error frame."""
         probe = self._probe()
         probe.on_error(ErrorFrame(session_id=7, stream_id=1001, receiver_id=99, error_code=13), 0)
-        assert probe.on_status_message(self.status_message(), 0, 0, 1) > 0
+        limit = probe.on_status_message(self.status_message(), 0, 0, 1)
+        assert limit > 0, f"limit {limit} for the only other receiver, at position 0: {_REMEDY}"
 
     def test_receivers_may_time_out(self) -> None:
         """After an hour without status messages, also at the end of the stream, the limit is not lower."""

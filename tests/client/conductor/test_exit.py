@@ -14,7 +14,7 @@ from aeron_core.concurrent.counter_types import CLIENT_HEARTBEAT
 
 pytestmark = pytest.mark.system
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 CONNECT = """
 import aeron_core, os, sys
 aeron = aeron_core.connect(sys.argv[1])

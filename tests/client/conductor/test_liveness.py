@@ -141,6 +141,22 @@ def test_losing_responses_of_the_driver_closes_the_client(client, double, errors
     assert client.is_closed
 
 
+def test_commands_of_a_client_that_outlives_its_driver_fail_and_it_stays_open(client, double, clock, errors):
+    subscription = client.add_subscription(IPC, 5)
+    client._conductor.outlive_driver()
+    double.ring.consumer_heartbeat_ms = -1
+    registration = client.add_publication_async(IPC, 6)
+    clock.advance(500 * MS)
+
+    client.do_work()
+
+    with pytest.raises(DriverTimeoutError, match="has ended"):
+        registration.poll()
+    assert not client.is_closed
+    assert not subscription.is_closed
+    assert errors == []
+
+
 def test_pending_registrations_fail_with_the_error_that_closed_the_client(client, double, clock):
     registration = client.add_publication_async(IPC, 5)
     double.ring.consumer_heartbeat_ms = -1
@@ -213,6 +229,23 @@ def test_connecting_without_a_driver_raises_with_the_directory_and_a_remedy(tmp_
 
     with pytest.raises(DriverTimeoutError, match=rf"{tmp_path}.*50 ms.*aeron-core driver"):
         connect_cnc(settings, clock, pause=lambda: clock.advance(20 * MS))
+
+
+@pytest.mark.parametrize(
+    ("variable", "is_named"), [("/dev/shm/other", True), ("", False), ("its own", False)]
+)
+def test_an_error_of_connecting_names_the_variable_that_settings_replace(
+    tmp_path, clock, monkeypatch, variable, is_named
+):
+    monkeypatch.setenv("AERON_DIR", str(tmp_path) if variable == "its own" else variable)
+    settings = ClientSettings(aeron_dir=tmp_path, driver_timeout_ms=50)
+
+    with pytest.raises(DriverTimeoutError) as raised:
+        connect_cnc(settings, clock, pause=lambda: clock.advance(20 * MS))
+
+    note = "; AERON_DIR=/dev/shm/other is not read, because settings or a directory were given"
+    assert str(raised.value).endswith(note) == is_named
+    assert ("not read" in str(raised.value)) == is_named
 
 
 def test_connecting_waits_for_a_driver_that_starts(double, clock):

@@ -1,5 +1,6 @@
 """`send`: an offer that waits until the message is accepted, and raises what prevented it."""
 
+import numpy as np
 import pytest
 
 from aeron_core import (
@@ -9,6 +10,7 @@ from aeron_core import (
     SendTimeoutError,
     connect,
 )
+from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -125,6 +127,17 @@ def test_an_offerer_without_a_subscriber_raises_after_its_timeout(waiting):
         NotConnectedError, match="aeron:ipc stream 5 was not connected for 0 s after 1 message: start"
     ):
         offerer.offer(b"hello")
+
+
+def test_an_offerer_offers_a_batch_across_back_pressure(waiting):
+    waiting.set_limit(128)
+    offerer = Offerer(waiting.publication, 0, back_pressure_timeout=0)
+    data, boundaries = b"abcd", AtomicBuffer(np.arange(5, dtype=np.int64))
+
+    with pytest.raises(SendTimeoutError, match="back-pressured for 0 s after 2 messages"):
+        offerer.offer_batch(data, boundaries, 4, 7, reserved_step=1)
+
+    assert (offerer.messages, offerer.bytes) == (2, 2)
 
 
 def test_a_closed_publication_raises_at_once(waiting):

@@ -61,6 +61,16 @@ def test_a_message_with_a_gap_is_dropped_and_the_next_one_is_delivered(stream, a
     assert [message for message, _ in received] == [b"next"]
 
 
+def test_a_message_that_is_longer_than_allowed_is_dropped_and_the_next_one_is_delivered(stream, received):
+    limited = FragmentAssembler(lambda buffer, _: received.append(bytes(buffer)), len(LONG) - 1)
+    stream.publication.offer(LONG)
+    stream.publication.offer(LONG[:4000])
+
+    stream.subscription.poll(limited)
+
+    assert received == [LONG[:4000]]
+
+
 def test_a_message_without_its_first_fragment_is_dropped(stream, assembler, received):
     stream.publication.offer(LONG)
     stream.publication.offer(b"next")
@@ -128,3 +138,14 @@ def test_an_aborted_message_is_delivered_again_whole(stream):
 
     assert received == [LONG, LONG, LONG, b"next"]
     assert stream.image.position == stream.publication.position
+
+
+def test_a_controlled_message_that_is_longer_than_allowed_is_dropped(stream):
+    received = []
+    limited = ControlledFragmentAssembler(lambda buffer, _: received.append(bytes(buffer)), len(LONG) - 1)
+    stream.publication.offer(LONG)
+    stream.publication.offer(LONG[:4000])
+
+    stream.subscription.controlled_poll(limited)
+
+    assert received == [LONG[:4000]]

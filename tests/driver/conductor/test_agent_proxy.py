@@ -9,6 +9,8 @@ from aeron_core._native.commands import Command, CommandRing
 from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.testing import make_counters
 
+pytestmark = pytest.mark.usefixtures("few_objects")
+
 ADD, REMOVE, RELEASED, LINKED = 1, 2, 3, 4
 
 

@@ -15,6 +15,9 @@ from aeron_core.driver.private_directory import sweep_private_directories
 from aeron_core.errors import PluginError
 from aeron_core.settings.aeron_dir import default_aeron_dir
 
+#: A timeout of drivers that no pause of the machine comes near.
+HOUR_MS = 3_600_000
+
 
 def test_an_embedded_driver_that_cannot_start_leaves_no_directory():
     before = set(default_aeron_dir().parent.glob(f"{default_aeron_dir().name}-{os.getpid()}-*"))
@@ -29,14 +32,14 @@ def test_an_embedded_driver_that_cannot_start_leaves_no_directory():
 @pytest.mark.parametrize(
     ("name", "age_ms", "is_swept"),
     [
-        ("aeron-{gone}-0123abcd", 6000, True),
-        ("aeron-{gone}-0123abcd", 4000, False),
-        ("aeron-{mine}-0123abcd", 6000, False),
-        ("aeron-{gone}", 6000, False),
-        ("aeron-{gone}-orders", 6000, False),
-        ("aeron-99999999999999999999-0123abcd", 6000, False),
-        ("aeron", 6000, False),
-        ("other-{gone}-0123abcd", 6000, False),
+        ("aeron-{gone}-0123abcd", HOUR_MS + 600_000, True),
+        ("aeron-{gone}-0123abcd", HOUR_MS - 600_000, False),
+        ("aeron-{mine}-0123abcd", HOUR_MS + 600_000, False),
+        ("aeron-{gone}", HOUR_MS + 600_000, False),
+        ("aeron-{gone}-orders", HOUR_MS + 600_000, False),
+        ("aeron-99999999999999999999-0123abcd", HOUR_MS + 600_000, False),
+        ("aeron", HOUR_MS + 600_000, False),
+        ("other-{gone}-0123abcd", HOUR_MS + 600_000, False),
     ],
 )
 def test_the_directory_of_an_embedded_driver_is_swept_once_its_process_ended_and_its_heartbeat_is_old(
@@ -45,7 +48,7 @@ def test_the_directory_of_an_embedded_driver_is_swept_once_its_process_ended_and
     left = tmp_path / name.format(gone=gone_pid, mine=os.getpid())
     leave_behind(left, age_ms=age_ms, pid=gone_pid)
 
-    assert sweep_private_directories(tmp_path / "aeron", 5000) == [left] * is_swept
+    assert sweep_private_directories(tmp_path / "aeron", HOUR_MS) == [left] * is_swept
     assert left.exists() != is_swept
 
 

@@ -4,12 +4,14 @@ import os
 import re
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from left_directories import leave_behind, saved_errors
 
 from aeron_core._native import wire
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.driver import directory as directory_module
 from aeron_core.driver.directory import lock_directory
 from aeron_core.errors import ActiveDriverError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
@@ -119,7 +121,12 @@ def beat_in_the_wait(directory, gone_pid, monkeypatch):
     ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
 
     def beat(heartbeat_ms):
-        monkeypatch.setattr(time, "sleep", lambda _: setattr(ring, "consumer_heartbeat_ms", heartbeat_ms))
+        def sleep(_):
+            ring.consumer_heartbeat_ms = heartbeat_ms
+
+        # Only in this module: another thread that sleeps would change the heartbeat before the wait reads it.
+        clock = SimpleNamespace(time=time.time, monotonic=time.monotonic, sleep=sleep)
+        monkeypatch.setattr(directory_module, "time", clock)
 
     return beat
 

@@ -250,6 +250,7 @@ def test_permits_are_free_again_after_their_images(pair):
         assert images(pair) == 0
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_images_that_have_ended_leave_nothing_in_memory(pair):
     pair.add_subscription(CHANNEL, 1001)
     forgers = Forgers(pair, 100)

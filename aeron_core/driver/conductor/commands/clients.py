@@ -106,6 +106,8 @@ class Clients:
     def _remove(self, client: Client) -> None:
         # From here on the id is unknown: a command that adds a resource adds a new client, which owns nothing else.
         del self._all[client.client_id]
+        if self._context.bells is not None:
+            self._context.bells.forget(client.client_id)
         self._context.clients.send(responses.OnUnavailableCounter(client.client_id, client.heartbeat.id))
         self._context.counters.free(client.heartbeat.id)
         self._release(client)

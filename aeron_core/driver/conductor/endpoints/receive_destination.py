@@ -12,12 +12,12 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 from aeron_core.driver.conductor.endpoints.endpoint_entry import record_endpoint_fault
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.receiver.dispatcher import Dispatcher
-    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams
 
 #: Parameters that identify a destination whose port the operating system chose.
@@ -46,7 +46,9 @@ class ReceiveDestination:
         self._transport = transport
         self._addresses: list[AtomicCounter] = []
         self.channel = params.channel
-        self.native = transport.open_receive_endpoint(params)
+        self.native = context.registry.check_endpoint(
+            params.channel.uri.media, transport.open_receive_endpoint(params), ReceiveChannelEndpoint
+        )
         try:
             for address in transport.local_addresses(self.native):
                 self._addresses.append(

@@ -16,7 +16,7 @@ from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDes
 from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
 from aeron_core.driver.receiver.dispatcher import Dispatcher
 from aeron_core.driver.receiver.stream_interest import StreamInterest
-from aeron_core.spi.endpoints import ReceiveChannelEndpoint as NativeReceiveEndpoint
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 from aeron_core.spi.media import LossRates, ReceiveEndpointParams
 from aeron_core.spi.protection import ProtectedRole
 from aeron_core.uri.endpoint_parameters import ControlMode
@@ -24,7 +24,6 @@ from aeron_core.uri.endpoint_parameters import ControlMode
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
 _NO_LIMIT: Final = 2**31 - 1
@@ -78,11 +77,14 @@ class ReceiveEndpointEntry(EndpointEntry):
             self.open_protector(ProtectedRole.SUBSCRIPTION)
             if self.has_destinations:
                 # Sockets belong to the destinations only.
-                self.native = NativeReceiveEndpoint()
+                self.native = ReceiveChannelEndpoint()
             else:
                 # Opened on the conductor's thread: an error, such as a port in use, becomes the response to the
                 # command.
-                self.native = transport.open_receive_endpoint(self.params_for(channel))
+                opened = transport.open_receive_endpoint(self.params_for(channel))
+                self.native = context.registry.check_endpoint(
+                    channel.uri.media, opened, ReceiveChannelEndpoint
+                )
         except BaseException:
             self.free_counters(self.status)
             raise

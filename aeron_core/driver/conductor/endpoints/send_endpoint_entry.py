@@ -9,6 +9,7 @@ from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
+from aeron_core.spi.endpoints import SendChannelEndpoint
 from aeron_core.spi.media import LossRates, SendEndpointParams
 from aeron_core.spi.protection import ProtectedRole
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
 
@@ -59,7 +59,8 @@ class SendEndpointEntry(EndpointEntry):
                 self._destination_count = self.allocate_status(counter_types.MDC_DESTINATIONS, "mdc-num-dest")
             self.open_protector(ProtectedRole.PUBLICATION)
             # Opened on the conductor's thread: an error becomes the response to the command.
-            self.native = transport.open_send_endpoint(self._params())
+            opened = transport.open_send_endpoint(self._params())
+            self.native = context.registry.check_endpoint(channel.uri.media, opened, SendChannelEndpoint)
         except BaseException:
             self.free_counters(self.status)
             raise

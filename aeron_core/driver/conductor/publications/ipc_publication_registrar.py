@@ -17,7 +17,7 @@ from aeron_core.driver.conductor.stream_storage import StreamStorage
 from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.publication_params import IpcPublicationParams
-from aeron_core.uri.parameters import PublicationParameters
+from aeron_core.uri.parameters import NULL_CORRELATION_ID, PublicationParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.clients import Client
@@ -66,14 +66,17 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
         )
         if lifecycle is None:
-            session_id = self.session_id_for(params, self._unfinished(), command.stream_id, uri)
+            session_id = self.session_id_for(
+                params, self._unfinished(command.stream_id), command.stream_id, uri
+            )
             lifecycle = self._create(PublicationRequest(command, params, session_id, is_exclusive))
         self.use(client, command, lifecycle, NULL_COUNTER_ID)
 
-    def _unfinished(self) -> list[IpcPublicationLifecycle]:
-        # As in the reference, a stream that lingers blocks no session id.
+    def _unfinished(self, stream_id: int) -> list[IpcPublicationLifecycle]:
+        # As in the reference, a stream that lingers blocks no session id. The ids come first: the driver may have
+        # thousands of streams, and reading a state costs ten times as much.
         states = (operations.PUBLICATION_ACTIVE, operations.PUBLICATION_DRAINING)
-        return [lifecycle for lifecycle in self.lifecycles if lifecycle.state in states]
+        return [each for each in self.lifecycles if each.stream_id == stream_id and each.state in states]
 
     def _create(self, request: PublicationRequest) -> IpcPublicationLifecycle:
         params, stream_id = request.params, request.command.stream_id
@@ -84,7 +87,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             # Until `pop_all` a failure releases the log and the counters; after it nothing can fail.
             undo.callback(storage.release)
             lifecycle = IpcPublicationLifecycle(
-                self.context, _new_publication(request, storage), request, storage
+                self.context, _new_publication(self.context, request, storage), request, storage
             )
             response_subscription = self._response_subscription(params, stream_id)
             waiting = self._subscriptions.of_ipc(lifecycle)
@@ -110,6 +113,8 @@ class IpcPublicationRegistrar(PublicationRegistrar):
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
         """
+        if params.response_correlation_id == NULL_CORRELATION_ID:
+            return None
         # In IPC the publication of the requests is also the image of its subscribers: both have one id.
         for requests in self.lifecycles:
             if requests.registration_id == params.response_correlation_id:
@@ -122,7 +127,9 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             lifecycle.stop()
 
 
-def _new_publication(request: PublicationRequest, storage: StreamStorage) -> IpcPublication:
+def _new_publication(
+    context: DriverContext, request: PublicationRequest, storage: StreamStorage
+) -> IpcPublication:
     storage.allocate(counter_types.PUBLISHER_POSITION, request.position_name)
     storage.allocate(counter_types.PUBLISHER_LIMIT, "pub-lmt")
     return IpcPublication(
@@ -136,5 +143,6 @@ def _new_publication(request: PublicationRequest, storage: StreamStorage) -> Ipc
             publisher_window_length=request.params.publication_window_length,
             publisher_position=storage[counter_types.PUBLISHER_POSITION],
             publisher_limit=storage[counter_types.PUBLISHER_LIMIT],
+            bell=context.bell_of(request.registration_id),
         )
     )

@@ -89,7 +89,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         self._check_sockets(transport, endpoint, channel, params)
         # Receivers identify a stream by its session id and stream id on a channel: ids of other channels
         # do not matter.
-        siblings = [lifecycle for lifecycle in self.lifecycles if lifecycle.endpoint is endpoint]
+        siblings = self._siblings(endpoint, command.stream_id)
         lifecycle = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
         if lifecycle is not None:
             _check_simulation(lifecycle, params)
@@ -110,6 +110,12 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
                 raise
         self.use(client, command, lifecycle, lifecycle.endpoint.status.id)
         return new
+
+    def _siblings(
+        self, endpoint: SendEndpointEntry | None, stream_id: int
+    ) -> list[NetworkPublicationLifecycle]:
+        # The ids come first: of thousands of streams, few have the same.
+        return [each for each in self.lifecycles if each.stream_id == stream_id and each.endpoint is endpoint]
 
     def _check_sockets(
         self,

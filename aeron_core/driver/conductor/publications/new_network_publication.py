@@ -56,7 +56,7 @@ def new_network_publication(
         # Called for its check: a misspelt strategy is refused, as on any other channel.
         _flow_control_of(context, request, endpoint)
         _allocate_counters(request, storage)
-        return AcknowledgedPublication(_acknowledged_params(request, endpoint, storage))
+        return AcknowledgedPublication(_acknowledged_params(context, request, endpoint, storage))
     # Counters of a strategy come first, as in the reference.
     flow_control = _new_flow_control(context, request, endpoint, storage, initial_term_id)
     _allocate_counters(request, storage)
@@ -137,7 +137,7 @@ def _allocate_counters(request: PublicationRequest, storage: StreamStorage) -> N
 
 
 def _acknowledged_params(
-    request: PublicationRequest, endpoint: SendEndpointEntry, storage: StreamStorage
+    context: DriverContext, request: PublicationRequest, endpoint: SendEndpointEntry, storage: StreamStorage
 ) -> AcknowledgedPublicationParams:
     params = request.params
     return AcknowledgedPublicationParams(
@@ -149,6 +149,7 @@ def _acknowledged_params(
         publisher_window_length=params.publication_window_length,
         publisher_position=storage[counter_types.PUBLISHER_POSITION],
         publisher_limit=storage[counter_types.PUBLISHER_LIMIT],
+        bell=context.bell_of(request.registration_id),
         endpoint=endpoint.native,
         sender_position=storage[counter_types.SENDER_POSITION],
         sender_limit=storage[counter_types.SENDER_LIMIT],
@@ -173,6 +174,7 @@ def _network_params(
         publisher_window_length=params.publication_window_length,
         publisher_position=storage[counter_types.PUBLISHER_POSITION],
         publisher_limit=storage[counter_types.PUBLISHER_LIMIT],
+        bell=context.bell_of(request.registration_id),
         endpoint=endpoint.native,
         sender_position=storage[counter_types.SENDER_POSITION],
         sender_limit=storage[counter_types.SENDER_LIMIT],

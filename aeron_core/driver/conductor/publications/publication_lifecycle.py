@@ -80,6 +80,10 @@ class PublicationLifecycle(StreamLifecycle):
         # Written by the conductor only; the sender reads it to stop raising the publisher limit.
         return self._publication.state.get_acquire()
 
+    def note_silent_client(self) -> None:
+        """Let the sender look for messages: a client that publishes does not ring its bell."""
+        self._publication.is_rung.set_release(0)
+
     @property
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may be linked now; not during the cool-down after a rejection."""

@@ -77,10 +77,10 @@ class PublicationRegistrar:
         """
         for lifecycle in lifecycles:
             if (
+                lifecycle.stream_id == stream_id
                 # A draining stream is not shared: its end position is already in the log. The client gets
                 # a new stream.
-                lifecycle.is_shareable
-                and lifecycle.stream_id == stream_id
+                and lifecycle.is_shareable
                 and lifecycle.params.response_correlation_id == params.response_correlation_id
             ):
                 _check_match(lifecycle, params, uri)
@@ -95,6 +95,9 @@ class PublicationRegistrar:
         channel_status_id: int,
     ) -> None:
         """Add a client to the users of a publication, and send it the ready response."""
+        bells = self.context.bells
+        if bells is None or not bells.is_rung_by(client.client_id):
+            lifecycle.note_silent_client()
         # Each add counts, also if one client adds the stream several times: it must remove each add by its id.
         lifecycle.reference_count += 1
         client.publications[command.correlation_id] = lifecycle

@@ -116,6 +116,7 @@ def new_image(
             now_ns=context.clock.nano_time(),
             clock=context.clock,
             one_way=one_way,
+            bell=context.bell_of(request.correlation_id),
         )
     )
 

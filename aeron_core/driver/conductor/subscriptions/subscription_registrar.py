@@ -190,11 +190,14 @@ class SubscriptionRegistrar:
 
     def of_ipc(self, lifecycle: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
         """Return the shared-memory subscriptions that match the ids of an IPC stream."""
+        stream_id = lifecycle.stream_id
         return [
             subscription
             for subscription in self.all
-            if subscription.kind is SubscriptionKind.SHARED_MEMORY
-            and subscription.matches(lifecycle.stream_id, lifecycle.session_id)
+            # The stream id comes first: it differs for most of them.
+            if subscription.stream_id == stream_id
+            and subscription.kind is SubscriptionKind.SHARED_MEMORY
+            and subscription.matches(stream_id, lifecycle.session_id)
         ]
 
     def of_responses(self, registration_id: int, stream_id: int) -> SubscriptionEntry | None:
@@ -226,7 +229,9 @@ class SubscriptionRegistrar:
         return [
             subscription
             for subscription in self.all
-            if subscription.endpoint is endpoint and subscription.matches(stream_id, session_id)
+            if subscription.stream_id == stream_id
+            and subscription.endpoint is endpoint
+            and subscription.matches(stream_id, session_id)
         ]
 
     def remove(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import ReceiveEndpointParams
     from aeron_media.sp.parameters import PairParameters
     from aeron_media.sp.socket_lease import SocketLease
+
+#: SPI version that this module was compiled against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 _PACKET_LENGTH = 1 << 17  # bytes of frames inserted into an image at once; at least the largest mtu
 

@@ -1,6 +1,7 @@
 cimport cython
 from cpython.ref cimport PyObject
 
+from aeron_core._native cimport wire
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.peer_connections cimport PeerConnections

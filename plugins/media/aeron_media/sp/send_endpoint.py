@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import cython
 from cython.cimports.cpython.ref import PyObject
 
+from aeron_core._native import wire
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_media.sp.pair_counters import CONNECTIONS, SENDING, PairCounters
 from aeron_media.sp.pair_publication import PairPublication
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core.spi.media import EndpointParams
     from aeron_media.sp.socket_lease import SocketLease
+
+#: SPI version that this module was compiled against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class PairSendEndpoint(SendChannelEndpoint):

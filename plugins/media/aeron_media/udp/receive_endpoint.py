@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.media import ReceiveEndpointParams
 
+#: SPI version that this module was compiled against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
+
 MAX_CONTROL_FRAME_LENGTH: Final = wire.ERR_HEADER_LENGTH + wire.ERR_MAX_TEXT_LENGTH
 _TIMESTAMP_LENGTH = 8  # nanoseconds since the epoch
 

@@ -1,6 +1,7 @@
 """Re-resolution of the control address of a subscription after its sender has moved."""
 
 import pytest
+from moved_nodes import cut_off, first_messages
 
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.testing import SimulatedPeer, frames_of
@@ -28,32 +29,19 @@ def subscribe_by_destination(simulation):
     return driver, subscription
 
 
-def end(simulation, driver):
-    """Cut off a driver: it stalls, and the network to it is partitioned."""
-    for client in driver.clients:
-        client.close()
-    driver.clients.clear()
-    driver.is_stalled = True
-    simulation.network.partition("10.0.0.1", "10.0.0.2")
-
-
 @pytest.mark.parametrize("start", [subscribe, subscribe_by_destination])
 def test_a_subscription_follows_the_name_of_its_sender_to_a_new_address(simulation, names, start):
     receiver, subscription = start(simulation)
     old, _ = publish(simulation, "10.0.0.2")
     simulation.run_until(lambda: subscription.is_connected)
-    end(simulation, old)
+    cut_off(simulation, old)
     _, publication = publish(simulation, "10.0.0.3")
-    received = []
 
     names.address = "10.0.0.3"
     simulation.run_until(lambda: publication.is_connected, within_ns=10 * S)
     publication.offer(b"found")
-    simulation.run_until(
-        lambda: subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10) and received
-    )
 
-    assert received == [b"found"]
+    assert first_messages(simulation, subscription) == [b"found"]
     assert receiver.counted("resolution_changes") == 1
     assert receiver.errors() == []
 

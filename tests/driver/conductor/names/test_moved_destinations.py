@@ -1,6 +1,7 @@
 """Re-resolution of manual destinations that have moved or had an unknown name."""
 
 import pytest
+from moved_nodes import cut_off, first_messages, subscribe_at
 
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.testing.pair import S
@@ -34,45 +35,25 @@ def sender(simulation, names):
     return Sender(simulation, names)
 
 
-def subscribe(simulation, address):
-    driver = simulation.add_driver(address)
-    client = driver.connect()
-    channel = f"aeron:udp?endpoint={address}:20121"
-    return driver, simulation.result(client.add_subscription_async(channel, 1001))
-
-
-def end(simulation, driver):
-    """Cut off a driver: it stalls, and the network to it is partitioned."""
-    for client in driver.clients:
-        client.close()
-    driver.clients.clear()
-    driver.is_stalled = True
-    simulation.network.partition("10.0.0.1", "10.0.0.2")
-
-
 def test_a_destination_follows_its_name_to_a_new_address(simulation, names, sender):
     sender.add()
-    old, first = subscribe(simulation, "10.0.0.2")
+    old, first = subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: first.is_connected)
-    end(simulation, old)
-    _, second = subscribe(simulation, "10.0.0.3")
-    received = []
+    cut_off(simulation, old)
+    _, second = subscribe_at(simulation, "10.0.0.3")
 
     names.address = "10.0.0.3"
     simulation.run_until(lambda: second.is_connected, within_ns=12 * S)
     simulation.run_until(lambda: sender.publication.offer(b"found") > 0)
-    simulation.run_until(
-        lambda: second.poll(lambda buffer, header: received.append(bytes(buffer)), 10) and received
-    )
 
-    assert received == [b"found"]
+    assert first_messages(simulation, second) == [b"found"]
     assert sender.driver.counted("resolution_changes") == 1
     assert sender.destination_count == 1
 
 
 def test_an_active_destination_is_not_looked_up_again(simulation, names, sender):
     sender.add()
-    _, subscription = subscribe(simulation, "10.0.0.2")
+    _, subscription = subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: subscription.is_connected)
     names.asked.clear()
 
@@ -96,7 +77,7 @@ def test_a_silent_destination_is_looked_up_every_timeout(simulation, names, send
 def test_only_the_silent_of_two_destinations_is_looked_up(simulation, names, sender):
     sender.add()
     sender.add("aeron:udp?endpoint=other:20122")
-    _, subscription = subscribe(simulation, "10.0.0.2")
+    _, subscription = subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: subscription.is_connected)
     names.asked.clear()
 
@@ -107,12 +88,12 @@ def test_only_the_silent_of_two_destinations_is_looked_up(simulation, names, sen
 
 def test_a_receiver_that_restarts_at_the_same_address_is_connected_again(simulation, names, sender):
     sender.add()
-    old, first = subscribe(simulation, "10.0.0.2")
+    old, first = subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: first.is_connected)
     old.close()
     simulation.drivers.remove(old)
     simulation.run_for(7 * S)
-    _, second = subscribe(simulation, "10.0.0.2")
+    _, second = subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: second.is_connected)
     names.asked.clear()
 
@@ -140,7 +121,7 @@ def test_a_destination_with_an_unknown_name_is_resolved_later(simulation, names,
     assert any("node:20121" in error.text for error in sender.driver.errors())
 
     names.address = "10.0.0.2"
-    _, subscription = subscribe(simulation, "10.0.0.2")
+    _, subscription = subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: subscription.is_connected)
     assert sender.driver.counted("resolution_changes") == 1
 
@@ -149,16 +130,12 @@ def test_a_destination_with_an_unknown_name_does_not_delay_the_others(simulation
     sender.add("aeron:udp?endpoint=10.0.0.2:20121")
     names.address = None
     sender.add()
-    _, subscription = subscribe(simulation, "10.0.0.2")
+    _, subscription = subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: subscription.is_connected and sender.publication.is_connected)
-    received = []
 
     sender.publication.offer(b"here")
-    simulation.run_until(
-        lambda: subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10) and received
-    )
 
-    assert received == [b"here"]
+    assert first_messages(simulation, subscription) == [b"here"]
 
 
 @pytest.mark.parametrize("address", ["10.0.0.2", None])

@@ -1,6 +1,7 @@
 """Re-resolution of the name of a receiver that has moved."""
 
 import pytest
+from moved_nodes import cut_off, first_messages, subscribe_at
 
 from aeron_core.testing.pair import MS, S
 
@@ -12,39 +13,19 @@ def publish(simulation, channel=CHANNEL, **settings):
     return driver, simulation.result(driver.connect().add_publication_async(channel, 1001))
 
 
-def subscribe(simulation, address):
-    driver = simulation.add_driver(address)
-    client = driver.connect()
-    channel = f"aeron:udp?endpoint={address}:20121"
-    return driver, simulation.result(client.add_subscription_async(channel, 1001))
-
-
-def end(simulation, driver):
-    """Cut off a driver: it stalls, and the network to it is partitioned."""
-    for client in driver.clients:
-        client.close()
-    driver.clients.clear()
-    driver.is_stalled = True
-    simulation.network.partition("10.0.0.1", "10.0.0.2")
-
-
 @pytest.mark.parametrize("connects", [True, False])
 def test_a_publication_follows_a_name_to_its_new_address(simulation, names, connects):
     sender, publication = publish(simulation, driver_connect=connects)
-    old, _ = subscribe(simulation, "10.0.0.2")
+    old, _ = subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: publication.is_connected)
-    end(simulation, old)
-    _, subscription = subscribe(simulation, "10.0.0.3")
-    received = []
+    cut_off(simulation, old)
+    _, subscription = subscribe_at(simulation, "10.0.0.3")
 
     names.address = "10.0.0.3"
     simulation.run_until(lambda: subscription.is_connected, within_ns=10 * S)
     simulation.run_until(lambda: publication.offer(b"found") > 0)
-    simulation.run_until(
-        lambda: subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10) and received
-    )
 
-    assert received == [b"found"]
+    assert first_messages(simulation, subscription) == [b"found"]
     assert sender.counted("resolution_changes") == 1
     assert sender.errors() == []
 
@@ -66,7 +47,7 @@ def test_the_new_local_address_of_a_reconnected_socket_is_published(simulation, 
 
 def test_a_responding_receiver_is_not_looked_up_again(simulation, names):
     sender, publication = publish(simulation)
-    subscribe(simulation, "10.0.0.2")
+    subscribe_at(simulation, "10.0.0.2")
     simulation.run_until(lambda: publication.is_connected)
     names.asked.clear()
 
@@ -126,7 +107,7 @@ def test_a_removed_name_is_logged_once_and_the_lookup_is_repeated(simulation, na
     assert "'node'" in error.text
 
     names.address = "10.0.0.3"
-    subscribe(simulation, "10.0.0.3")
+    subscribe_at(simulation, "10.0.0.3")
 
     simulation.run_until(lambda: publication.is_connected)
 
@@ -173,7 +154,7 @@ def test_a_driver_that_restarts_at_another_address_is_found_by_gossip(simulation
     publication = simulation.result(sender.connect().add_publication_async(CHANNEL, 1001))
     simulation.result(old.connect().add_subscription_async(CHANNEL, 1001))
     simulation.run_until(lambda: publication.is_connected)
-    end(simulation, old)
+    cut_off(simulation, old)
 
     new = start("node", "10.0.0.3", "10.0.0.1:8050")
     subscription = simulation.result(new.connect().add_subscription_async(CHANNEL, 1001))

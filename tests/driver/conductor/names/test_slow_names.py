@@ -188,7 +188,7 @@ def test_concurrent_lookups_are_limited():
 
     def lookup():
         running.append(threading.get_ident())
-        may_end.wait(10)
+        may_end.wait(60)
         ended.release()
 
     for _ in range(5):
@@ -198,7 +198,7 @@ def test_concurrent_lookups_are_limited():
     may_end.set()
 
     for _ in range(5):
-        assert ended.acquire(timeout=10)
+        assert ended.acquire(timeout=60)
     assert len(set(running)) <= 2
 
 
@@ -207,7 +207,7 @@ def test_a_running_driver_responds_while_a_resolver_blocks():
 
     def block():
         is_requested.set()
-        may_answer.wait(30)
+        may_answer.wait(60)
 
     with (
         MediaDriver.launch_embedded(
@@ -217,7 +217,7 @@ def test_a_running_driver_responds_while_a_resolver_blocks():
         connect(driver.aeron_dir) as other,
     ):
         registration = asking.add_publication_async(NAMED, 1001)
-        assert is_requested.wait(10)
+        assert is_requested.wait(60)
 
         other.add_publication("aeron:ipc", 1)
 

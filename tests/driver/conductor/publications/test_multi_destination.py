@@ -24,6 +24,7 @@ class Mdc:
 
     def __init__(self, directory, channel, *, subscribes=True, seed=1, link=None):
         self.simulation = Simulation(directory, seed=seed, link=link)
+        self.simulation.long_idle_step_ns = 10 * MS
         self.sender = self.simulation.add_driver(SENDER)
         self.drivers = [self.simulation.add_driver(address) for address in RECEIVERS]
         self.clients = [driver.connect() for driver in self.drivers]

@@ -1,8 +1,8 @@
 """Response channels: each requester has a response stream of its own."""
 
 import pytest
+from responding import REQUESTS, RESPONSES, Requester, connect, serve
 
-from aeron_core import NOT_CONNECTED
 from aeron_core._native import wire
 from aeron_core.errors import AeronError, ErrorCode, RegistrationError
 from aeron_core.protocol.frames.response_setup import ResponseSetup
@@ -10,40 +10,10 @@ from aeron_core.protocol.frames.setup import Setup
 from aeron_core.testing import SimulatedLink, Sink, frames_of
 from aeron_core.testing.pair import MS, S, Simulation
 
-REQUESTS = "aeron:udp?endpoint=10.0.0.2:20121"
-RESPONSES = "aeron:udp?control=10.0.0.2:20122|control-mode=response"
-
-
-class Requester:
-    """A client that sends requests on stream 1001 and receives responses on stream 1002."""
-
-    def __init__(self, pair, client=None):
-        client = client or pair.publisher
-        self.subscription = pair.result(client.add_subscription_async(RESPONSES, 1002))
-        channel = f"{REQUESTS}|response-correlation-id={self.subscription.registration_id}"
-        self.publication = pair.result(client.add_exclusive_publication_async(channel, 1001))
-        self.sink = Sink(self.subscription)
-
-
-def serve(pair, requests):
-    """Return a publication of responses to the newest image of `requests`."""
-    image = requests.images[-1]
-    channel = f"{RESPONSES}|response-correlation-id={image.correlation_id}"
-    return pair.result(pair.subscriber.add_exclusive_publication_async(channel, 1002))
-
 
 @pytest.fixture
 def requests(pair):
     return pair.add_subscription(REQUESTS, 1001)
-
-
-def connect(pair, requests, client=None):
-    before = len(requests.images)
-    requester = Requester(pair, client)
-    pair.run_until(lambda: len(requests.images) > before)
-    responses = serve(pair, requests)
-    pair.run_until(lambda: responses.is_connected and requester.subscription.is_connected)
-    return requester, responses
 
 
 def test_a_requester_receives_its_responses(pair, requests):
@@ -212,96 +182,6 @@ def test_responses_are_not_announced_after_they_have_a_receiver(pair, requests):
 
     assert responses.is_connected
     assert len(frames_of(ResponseSetup, pair.answered())) == announced
-
-
-@pytest.mark.parametrize("leaves", ["subscription", "publication", "client"])
-def test_a_responder_is_disconnected_when_the_requester_closes(pair, requests, leaves):
-    client = pair.sender.connect()
-    requester, responses = connect(pair, requests, client)
-
-    if leaves == "client":
-        client.close()
-    else:
-        getattr(requester, leaves).close()
-
-    if leaves == "publication":
-        # The responses continue: a requester may have sent all of its requests.
-        pair.run_until(lambda: not requests.images, within_ns=30 * S)
-        assert responses.is_connected
-    else:
-        pair.run_until(lambda: not responses.is_connected, within_ns=3 * S)
-        assert responses.offer(b"too late") == NOT_CONNECTED
-
-
-def test_a_responder_is_disconnected_when_the_requester_dies(pair, requests):
-    _, responses = connect(pair, requests)
-
-    pair.sender.is_stalled = True
-
-    pair.run_until(lambda: not responses.is_connected, within_ns=7 * S)
-    assert responses.offer(b"too late") == NOT_CONNECTED
-    pair.run_until(lambda: not requests.images, within_ns=30 * S)
-
-
-def test_a_requester_is_connected_again_after_a_partition(pair, requests):
-    requester, responses = connect(pair, requests)
-    pair.network.set_link(SimulatedLink(loss=1))
-    pair.run_until(lambda: not responses.is_connected, within_ns=20 * S)
-    pair.run_for(2 * S)
-
-    pair.network.set_link(SimulatedLink())
-    pair.run_until(lambda: responses.is_connected, within_ns=20 * S)
-    responses.offer(b"back")
-    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
-
-    assert requester.sink.all == [b"back"]
-
-
-def test_of_two_responders_of_one_requester_the_first_is_connected(pair, requests):
-    requester, first = connect(pair, requests)
-    second = serve(pair, requests)
-    pair.run_for(2 * S, each=requester.sink.poll)
-
-    assert not second.is_connected
-    assert [image.session_id for image in requester.subscription.images] == [first.session_id]
-
-
-def test_the_second_responder_takes_over_when_the_first_closes(pair, requests):
-    requester, first = connect(pair, requests)
-    second = serve(pair, requests)
-    first.close()
-
-    pair.run_until(lambda: second.is_connected, within_ns=30 * S)
-    second.offer(b"from the second")
-    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
-
-    assert requester.sink.all == [b"from the second"]
-
-
-def test_the_earlier_responder_takes_over_when_the_latest_closes(pair, requests):
-    requester = Requester(pair)
-    pair.run_until(lambda: requests.images)
-    pair.network.set_link(SimulatedLink(loss=1), source=pair.RECEIVER)
-    first, second = serve(pair, requests), serve(pair, requests)
-    second.close()
-    pair.run_for(2 * S)
-
-    pair.network.set_link(SimulatedLink(), source=pair.RECEIVER)
-
-    pair.run_until(lambda: first.is_connected)
-    assert [image.session_id for image in requester.subscription.images] == [first.session_id]
-
-
-def test_responding_clients_of_one_requester_share_a_publication(pair, requests):
-    requester = Requester(pair)
-    pair.run_until(lambda: requests.images)
-    channel = f"{RESPONSES}|response-correlation-id={requests.images[-1].correlation_id}"
-
-    first, second = (pair.result(pair.subscriber.add_publication_async(channel, 1002)) for _ in range(2))
-    pair.run_until(lambda: first.is_connected and second.is_connected)
-
-    assert first.original_registration_id == second.original_registration_id
-    assert len(requester.subscription.images) == 1
 
 
 def test_a_subscription_to_one_session_receives_no_other(pair, requests):

@@ -20,7 +20,7 @@ from aeron_core.testing.connection_probe import ConnectionProbe, accept
 LOOPBACK = SocketAddress.of("127.0.0.1", 0)
 
 
-def wait_for(condition, timeout_s=10):
+def wait_for(condition, timeout_s=60):
     deadline = time.monotonic() + timeout_s
     while not (result := condition()):
         assert time.monotonic() < deadline, "timed out"

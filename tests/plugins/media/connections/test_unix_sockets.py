@@ -18,7 +18,7 @@ from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 
-def wait_for(condition, timeout_s=10):
+def wait_for(condition, timeout_s=60):
     deadline = time.monotonic() + timeout_s
     while not (result := condition()):
         assert time.monotonic() < deadline, "timed out"

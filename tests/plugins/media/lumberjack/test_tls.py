@@ -16,7 +16,7 @@ from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import RegistrationError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 HERE = "aeron:lumberjack?endpoint=127.0.0.1"
 
 

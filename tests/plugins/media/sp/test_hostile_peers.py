@@ -36,7 +36,11 @@ def encoded(frame):
 
 
 @given(frames=FRAMES, cuts=st.lists(st.integers(1, 50), max_size=30))
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_valid_messages_arrive_in_order_among_invalid_ones_however_they_are_split(tmp_path, frames, cuts):
     with TemporaryDirectory(dir=tmp_path) as folder, Pairing(Path(folder), publishes=False) as pair:
         peer = pair.dial()

@@ -18,7 +18,7 @@ import aeron_core
 from aeron_core.concurrent.error_log import read_errors
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 
 def run_until(driver, condition):

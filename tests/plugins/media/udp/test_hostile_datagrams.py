@@ -20,7 +20,9 @@ header = st.builds(
 )
 body = st.one_of(st.binary(max_size=80), st.sampled_from([24, 32, 56]).map(bytes))
 packets = st.lists(st.one_of(st.binary(max_size=64), st.builds(bytes.__add__, header, body)), max_size=12)
-relaxed = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+relaxed = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 
 
 @relaxed

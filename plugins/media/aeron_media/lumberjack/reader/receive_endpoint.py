@@ -12,7 +12,7 @@ is from one shared budget.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import cython
 from cython.cimports.cpython.ref import PyObject
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from aeron_media.connections.tls.connections import TlsConnections
     from aeron_media.lumberjack.parameters import LumberjackParameters
     from aeron_media.lumberjack.reader.reader_params import ReaderParams
+
+#: SPI version that this module was compiled against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 _PACKET_LENGTH = 1 << 17  # bytes of frames inserted into an image at once; at least the largest mtu
 

@@ -2,6 +2,7 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
+from aeron_core._native cimport wire
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.lumberjack._native cimport phases
 from aeron_media.lumberjack.writer.writer_counters cimport WriterCounters

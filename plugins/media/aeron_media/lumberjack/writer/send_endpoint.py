@@ -6,11 +6,12 @@ Invariant: until the sender has released the endpoint, it alone uses the connect
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import cython
 from cython.cimports.cpython.ref import PyObject
 
+from aeron_core._native import wire
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_media.fault_slot import FaultSlot
 from aeron_media.lumberjack._native import phases
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from aeron_media.connections.tls.connections import TlsConnections
     from aeron_media.lumberjack.writer.writer_counters import WriterCounters
     from aeron_media.lumberjack.writer.writer_params import WriterParams
+
+#: SPI version that this module was compiled against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class LumberjackSendEndpoint(SendChannelEndpoint):
