@@ -39,6 +39,8 @@ _SECTION_ALIGNMENT: Final = 8
 # Errors that may disappear while a driver starts, and that the reference retries, too: the folder or the file does not
 # exist yet, is empty, or its permissions are not set yet.
 _NOT_YET: Final = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENODATA)
+# Not chmod alone: a driver that restarts creates the file anew, with the permissions of its settings.
+_GROUP_HINT: Final = ", or start its driver with dir_group=GROUP, a group that this user is in"
 
 
 @frozen(slots=True, kw_only=True)
@@ -280,7 +282,8 @@ def _not_ready_yet() -> Iterator[None]:
         yield
     except StorageError as error:
         if error.errno in _NOT_YET:
-            raise CncNotReadyError(str(error.strerror)) from error
+            hint = _GROUP_HINT if error.errno in (errno.EACCES, errno.EPERM) else ""
+            raise CncNotReadyError(f"{error.strerror}{hint}") from error
         raise
 
 

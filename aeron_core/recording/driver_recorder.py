@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from aeron_core.client.connecting import connect
+from aeron_core.client.connecting import connect_named
 from aeron_core.errors import AeronError
 from aeron_core.recording.pace import Pace
 from aeron_core.recording.settings import RecordingSettings
@@ -72,7 +72,9 @@ class DriverRecorder:
 
     def _open(self) -> None:
         with ExitStack() as stack:
-            self._aeron = aeron = stack.enter_context(connect(self._aeron_dir))
+            self._aeron = aeron = stack.enter_context(
+                connect_named("recording", self._aeron_dir, outlives_driver=True)
+            )
             self._subscriptions = [
                 aeron.add_subscription(channel, stream_id) for channel, stream_id in self._wanted
             ]

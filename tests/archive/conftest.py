@@ -45,6 +45,7 @@ class ArchiveDouble:
         self.floods: Any = None
         self._pending: list[bytes] = []
         self._subscription = aeron.add_subscription("aeron:ipc", 10)
+        self._assembler = FragmentAssembler(lambda buffer, _: self._on_request(bytes(buffer)))
         self._added: Any = None
 
     @property
@@ -54,7 +55,7 @@ class ArchiveDouble:
 
     def do_work(self) -> None:
         if not self._subscription.is_closed:
-            self._subscription.poll(FragmentAssembler(lambda buffer, _: self._on_request(bytes(buffer))), 10)
+            self._subscription.poll(self._assembler, 10)
         if self._added is not None and self.publication is None:
             self.publication = self._added.poll()
         if self.publication is not None and not self.publication.is_closed:

@@ -204,7 +204,11 @@ def test_hostile_bytes_raise_and_the_session_continues(archive, double):
     assert archive.start_position(5) == 0
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_mutated_responses_give_a_result_or_a_documented_error(archive, double, data):
     def answer(request):

@@ -97,6 +97,11 @@ def test_a_client_cannot_fill_the_log_with_warnings(start, tmp_path, monkeypatch
         (["--credentials-file", "missing"], 1, "cannot read --credentials-file=missing: No such file"),
         (["--credentials-file", "empty"], 2, "--credentials-file=empty: must have a length from 1 to 4096"),
         (["--credentials-file", "shared"], 2, "--credentials-file=shared: mode 644, of user "),
+        (["--users-file", "missing"], 1, "cannot read --users-file=missing: No such file"),
+        (["--users-file", "shared"], 2, "--users-file=shared: mode 644, of user "),
+        (["--users-file", "private"], 2, "--users-file=private: must be TOML: Expected '=' after a key"),
+        (["--users-file", "empty"], 2, "--users-file=empty: must have tables [users.NAME]"),
+        (["--users-file", "private", "--credentials-file", "private"], 2, "must not be given with --cred"),
         (["--archive-id", "-1"], 2, "--archive-id=-1: must be a whole number"),
         ([], 1, "no media driver is accessible"),
     ],
@@ -104,6 +109,8 @@ def test_a_client_cannot_fill_the_log_with_warnings(start, tmp_path, monkeypatch
 def test_a_wrong_option_is_refused_in_one_line(aeron, tmp_path, monkeypatch, options, code, text):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").touch(0o600)
+    (tmp_path / "private").touch(0o600)
+    (tmp_path / "private").write_text("secret")
     (tmp_path / "shared").write_text("secret")
     (tmp_path / "shared").chmod(0o644)
 

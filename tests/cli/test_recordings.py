@@ -5,6 +5,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from archive_frames import flip_bit, store_checksums
 from packed_archive import entry_offsets, overwrite, unpack
 
 from aeron_core.cli.quantities import age_ns_of, duration_ns_of, time_ns_of, time_text
@@ -180,6 +181,41 @@ def test_the_recordings_of_an_aeron_archive_are_listed_verified_and_exported(aer
     assert (exported.code, json.loads(exported.out)["messages"]) == (0, 100)
 
 
+def test_checksums_in_the_frames_of_an_aeron_archive_are_compared_on_request(aeron, tmp_path):
+    folder = unpack(tmp_path / "foreign")
+    store_checksums(folder, "crc32")
+
+    found = aeron("recordings", "verify", folder, 0, "--json")
+    assert (
+        "recording 0: its frames have checksums, which were not compared: add --checksum=crc32" in found.err
+    )
+    assert json.loads(found.out)[0]["uncompared_checksum"] == "crc32"
+    sound = aeron("recordings", "export", folder, 0, "--checksum", "crc32", "--output", "/dev/null")
+    flip_bit(folder, "0-0.rec", 9)
+    commands = [
+        ("verify", folder, 0),
+        ("export", folder, 0, "--output", "/dev/null"),
+        ("convert", folder, tmp_path / "ours"),
+    ]
+    damaged = [aeron("recordings", *command, "--checksum=crc32") for command in commands]
+
+    assert sound.code == 0
+    assert all((each.code, "checksum=0x" in each.err) == (1, True) for each in damaged)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--no-verify"], "--checksum=crc32 and --no-verify: only one of them is allowed"),
+        ([], "must be given only for the files of an Aeron Archive"),
+    ],
+)
+def test_a_checksum_that_would_not_be_compared_is_refused(aeron, ended, options, message):
+    outcome = aeron("recordings", "export", ended.store.folder, 0, "--checksum=crc32", *options)
+
+    assert (outcome.code, message in outcome.err) == (2, True)
+
+
 def test_a_damaged_catalogue_of_an_aeron_archive_is_an_error_of_list_and_verify(aeron, tmp_path):
     folder = unpack(tmp_path / "foreign")
     with (folder / "archive.catalog").open("r+b") as file:
@@ -235,7 +271,7 @@ def test_data_that_no_lease_needs_is_purged(aeron, ended):
         ),
         (("export", "{}", 0, "--since", "soon"), 2, "--since='soon': must be a time such as"),
         (("export", "{}", 0, "--end", 2**40), 1, "was not recorded"),
-        (("purge", "{}", 0), 2, "0 of --before, --before-time and --all are given: exactly one is required"),
+        (("purge", "{}", 0), 2, "no limit given: must be exactly one of --before, --before-time, --all"),
         (("purge", "{}", "--before", 0), 2, "--before with 0 recording ids: must be exactly one"),
     ],
 )

@@ -134,6 +134,24 @@ def test_a_recorder_whose_client_timed_out_continues_with_a_new_client(driver, t
 
 
 @pytest.mark.system
+def test_a_recorder_whose_client_finds_the_driver_closed_records_the_rest(driver, tmp_path, monkeypatch):
+    monkeypatch.setenv("AERON_CORE_CLIENT_KEEPALIVE_INTERVAL", "1ns")
+    settings = RecordingSettings(streams=("aeron:ipc 7",), to=str(tmp_path / "archive"))
+    errors = []
+    recorder = DriverRecorder(driver.aeron_dir, settings, errors.append)
+    with aeron_core.connect(driver.aeron_dir) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        position = until(lambda: max(publication.offer(b"last"), 0))
+    driver.close()
+
+    recorder._aeron.do_work()  # checks the heartbeat
+    recorder.close()
+
+    assert errors == []
+    assert Archive.open(tmp_path / "archive").recording(0).position == position
+
+
+@pytest.mark.system
 def test_errors_of_the_recorder_are_in_the_error_log_of_the_driver(tmp_path):
     with launch(tmp_path) as driver, aeron_core.connect(driver.aeron_dir) as client:
         (tmp_path / "archive" / "archive.json").unlink()

@@ -8,7 +8,10 @@ Not here: the session (link). Invariant: an address is immutable and contains no
 
 from __future__ import annotations
 
+import os
 import socket
+import stat
+import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,6 +27,8 @@ PREFIX: Final = "aeron:archive"
 
 #: An invented number, "ARCH" in ASCII: no program is likely to use it for a stream of its own.
 _REPLAY_STREAM_ID: Final = 0x41524348
+#: Permissions of users that neither own a file nor belong to its group.
+_OF_STRANGERS: Final = 0o007
 #: The keys and their meaning, as the documentation has them.
 KEYS: Final[Mapping[str, str]] = {
     "control-request": "control channel of the archive, such as `aeron:udp?endpoint=archive:8010`; `aeron:ipc` with "
@@ -109,7 +114,9 @@ class ArchiveAddress:
             return str(self.control_response)
         if self.control_request.is_ipc:
             return str(ChannelUri("ipc"))
-        return f"aeron:udp?endpoint={self._own_address()}:0"
+        own = ChannelUri("udp", {"endpoint": f"{self._own_address()}:0"})
+        # Responses and replays are as secret as requests.
+        return str(own.with_params({"security": self.control_request.get("security")}))
 
     def replay_channel(self) -> str:
         """Return the channel of the replays on this machine; raises as `response_channel`."""
@@ -121,6 +128,7 @@ class ArchiveAddress:
             return b""
         try:
             with open(self.credentials_file, "rb") as file:
+                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
                 data = file.read(_MAX_CREDENTIALS_LENGTH + 1)
         except OSError as error:
             raise ConfigurationError(
@@ -130,6 +138,13 @@ class ArchiveAddress:
         if len(data) > _MAX_CREDENTIALS_LENGTH:
             raise ConfigurationError(
                 f"credentials-file={self.credentials_file}: must have at most {_MAX_CREDENTIALS_LENGTH} bytes"
+            )
+        if mode & _OF_STRANGERS:
+            # Not refused: clusters distribute such files with modes of their own.
+            warnings.warn(
+                f"credentials-file={self.credentials_file}: mode {mode:04o}: every user of this machine has access to "
+                "the credentials; chmod 600 it, or 640 for a group",
+                stacklevel=2,
             )
         return data.removesuffix(b"\n")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core.archive.aeron_archive import AeronArchive
-from aeron_core.client.connecting import connect
+from aeron_core.client.connecting import connect_named
 from aeron_core.errors import (
     ArchiveAuthenticationError,
     ArchiveDisconnectedError,
@@ -117,7 +117,7 @@ class ArchiveLink:
         address = self.address
         credentials = address.credentials()
         # What ends the client ends a request too, which reports it.
-        self._aeron = connect(address.aeron_dir, error_handler=lambda _: None)
+        self._aeron = connect_named("archive reader", address.aeron_dir, lambda _: None)
         try:
             self._archive = AeronArchive.connect(
                 self._aeron,

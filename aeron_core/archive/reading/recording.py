@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.archive.reading.replayed_range import ReplayedRange, Rest
 from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError
-from aeron_core.recording.storage.descriptor import RecordingDescriptor, first_fault
+from aeron_core.recording.storage.descriptor import RecordingDescriptor, descriptor_of, first_fault
 from aeron_core.recording.storage.frame_scanner import FrameScanner
 from aeron_core.recording.storage.recording import CHUNK_LENGTH
 from aeron_core.recording.storage.unindexed import UnindexedRecording
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from aeron_core.archive.descriptors import ArchivedRecording
     from aeron_core.archive.reading.link import ArchiveLink
     from aeron_core.recording.storage.file_store import FileStore
+
 
 _NS_PER_MS: Final = 1_000_000
 
@@ -77,8 +78,8 @@ class RemoteRecording(UnindexedRecording):
         """Whether the archive is recording the stream."""
         return self.is_live
 
-    def scanner(self) -> FrameScanner:
-        """Return a scanner for frames of a replay of this recording, with any session id."""
+    def scanner(self, *, verify: bool = True) -> FrameScanner:
+        """Return a scanner for frames of a replay of this recording, with any session id and without checksums."""
         descriptor = self.descriptor
         return FrameScanner(
             descriptor.session_id,
@@ -164,23 +165,8 @@ class RemoteRecording(UnindexedRecording):
         return found
 
     def _descriptor_of(self, described: ArchivedRecording) -> RecordingDescriptor:
-        stop_ms = described.stop_time_ms
         try:
-            return RecordingDescriptor(
-                recording_id=described.recording_id,
-                channel=described.original_channel,
-                stream_id=described.stream_id,
-                session_id=described.session_id,
-                source_identity=described.source_identity,
-                initial_term_id=described.initial_term_id,
-                term_length=described.term_length,
-                mtu_length=described.mtu_length,
-                segment_length=described.segment_length,
-                start_position=described.start_position,
-                stop_position=described.stop_position,
-                start_time_ns=described.start_time_ms * _NS_PER_MS,
-                stop_time_ns=None if stop_ms is None else stop_ms * _NS_PER_MS,
-            )
+            return descriptor_of(described, described.original_channel)
         except ValidationError as error:
             raise CorruptRecordingError(
                 f"recording {described.recording_id} in {self._store.uri}: {first_fault(error, 'descriptor')}; "

@@ -214,9 +214,9 @@ class ReplayedRange:
             where = f"recording {self._recording.recording_id} position {begin}"
             if error.code is ArchiveErrorCode.INVALID_POSITION:
                 raise ConfigurationError(f"{where}: must be the end of a message: {error}") from None
-            raise RecordingError(
-                f"{where}: {error}; check replay, or control-response, of the address"
-            ) from None
+            is_forbidden = error.code is ArchiveErrorCode.UNAUTHORISED_ACTION
+            hint = "" if is_forbidden else "; check replay, or control-response, of the address"
+            raise RecordingError(f"{where}: {error}{hint}") from None
         deadline_s = time.monotonic() + self._link.address.message_timeout_s
         while (image := self._image_of(session_id)) is None:
             archive.poll_for_recording_signals()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
 from aeron_core.archive.server.files.segment_files import BlockWriter
+from aeron_core.archive.server.frame_checksums import stamped
 from aeron_core.concurrent.counter_types import RECORDING_POSITION
 from aeron_core.errors import AeronError, ArchiveErrorCode
 from aeron_core.protocol.archive.codes import RecordingSignal
@@ -67,6 +68,8 @@ class ActiveRecording:
         self._writer = BlockWriter(
             archive.files(entry), image.join_position, sync=archive.params.sync_level > 0
         )
+        self._checksum = archive.params.record_checksum
+        self._on_block = self._writer.on_block if self._checksum is None else self._write_stamped
         self._block_length = min(image.term_length, archive.params.io_length)
         self._counter: Counter | None = None
         try:
@@ -149,7 +152,7 @@ class ActiveRecording:
         assert self._counter is not None
         begin = self.position
         while self.position - begin < _TURN_LENGTH:
-            if self.image.block_poll(self._writer.on_block, self._block_length) == 0:
+            if self.image.block_poll(self._on_block, self._block_length) == 0:
                 break
         if self.position > begin:
             self._counter.value = self.position
@@ -164,6 +167,10 @@ class ActiveRecording:
         ):
             self._events_position = self.position
         return self.position - begin
+
+    def _write_stamped(self, block: memoryview, session_id: int, term_id: int) -> None:
+        assert self._checksum is not None
+        self._writer.on_block(stamped(block, self._checksum), session_id, term_id)
 
     def _send(self, signal: RecordingSignal, position: int) -> None:
         stream = self.stream

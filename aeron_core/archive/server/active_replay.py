@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.archive.server.files.segment_files import refused
+from aeron_core.archive.server.frame_checksums import first_mismatch
 from aeron_core.archive.server.served_session import text_of
 from aeron_core.errors import (
     AeronError,
@@ -302,6 +303,10 @@ class ActiveReplay:
             return
         if scanner.padding_offset > 0:
             frames = scanner.padding_offset
+        if (kind := self._archive.params.replay_checksum) is not None:
+            wrong = first_mismatch(self._view[begin : begin + frames], kind)
+            if wrong is not None:
+                raise refused(f"position {self.position + wrong}: the {kind} checksum of the frame is wrong")
         scanner.restamp(self._data, begin, frames, self._publication.session_id, self._publication.stream_id)
         self._block = self._view[begin : begin + frames]
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self
 from aeron_core.archive.server.event_stream import EventStream
 from aeron_core.archive.server.files.catalog import Catalog
 from aeron_core.archive.server.files.running_mark import MarkContents, RunningMark
+from aeron_core.archive.server.limit_counters import LimitCounters
 from aeron_core.archive.server.requests.control_streams import Requests
 from aeron_core.archive.server.served_archive import ServedArchive, Worker
 from aeron_core.archive.server.served_session import ServedSession, SessionState
@@ -77,8 +78,12 @@ class ArchiveServer:
                 publication = aeron.add_exclusive_publication(params.events_channel, params.events_stream_id)
                 opened.callback(publication.close)
                 events = EventStream(publication)
+            limits = LimitCounters(aeron, archive_id)
+            opened.callback(limits.close)
             self._mark = mark
-            self._archive = ServedArchive(aeron, params, folder, archive_id, catalog, events, now_ms)
+            self._archive = ServedArchive(
+                aeron, params, folder, archive_id, catalog, events, limits, now_ms=now_ms
+            )
             self._gone: deque[Image] = deque()  # images of requests; the client's conductor appends
             subscriptions = []
             for channel, stream_id in (

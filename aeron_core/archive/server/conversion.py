@@ -135,7 +135,7 @@ def _to_ours(source: Archive, target: Archive, progress: Progress) -> Iterator[C
 
 def _blocks(recording: Recording, begin: int, end: int) -> Iterator[tuple[memoryview, int]]:
     """Yield blocks of one term and their lengths; padding is a block of its own, with its whole length."""
-    descriptor, scanner = recording.descriptor, recording.scanner()
+    descriptor, scanner = recording.descriptor, recording.scanner(verify=False)
     for start, data in whole_frames(recording, begin, end):
         buffer = bytearray(data)
         frames, view, position = AtomicBuffer(buffer), memoryview(buffer), start

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import field
 from typing import Final
 
+from aeron_core.archive.server.authentication import Authenticator, Authorisation, admit_all
 from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.file_access import PRIVATE, FileAccess
 from aeron_core.frozen import frozen
+from aeron_core.recording.storage.archive import FrameChecksum
 from aeron_core.uri.channel_uri import ChannelUri
 
 #: Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
@@ -27,7 +28,7 @@ def epoch_ms() -> int:
 class ArchiveServerParams:
     """How an archive is reached and what it allows. Defaults: Archive.Configuration, AeronArchive.Configuration.
 
-    Raises ConfigurationError for a wrong channel or length.
+    Raises ConfigurationError for a wrong channel, length or checksum.
     """
 
     control_channel: str | None = (
@@ -40,11 +41,18 @@ class ArchiveServerParams:
     events_channel: str | None = None  # of recording events; None: there are none
     events_stream_id: int = 30
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes of a file, at least a term
+    record_checksum: FrameChecksum | None = None  # that is written into each frame; None: none is
+    replay_checksum: FrameChecksum | None = (
+        None  # that each frame must have, also if another archive wrote it
+    )
     sync_level: int = 0  # 1: data is on disk before it counts as recorded
     access: FileAccess = PRIVATE  # to a folder that is created; files get that of their folder
     archive_id: int | None = None  # None: the id of its client
-    credentials: bytes | None = field(default=None, repr=False)  # that clients must send; None: any
-    max_recordings: int = 20  # at the same time
+    authenticator: Authenticator = admit_all  # decides which clients may connect
+    authorisation: Authorisation | None = None  # decides on each request; None: all are allowed
+    max_sessions: int = 500  # of clients whose credentials were accepted, at the same time
+    max_requests: int = 1000  # in a second, of one host or local client; further ones wait
+    max_recordings: int = 20  # images that are recorded, and streams, at the same time
     max_replays: int = 20  # at the same time
     low_space: int = DEFAULT_SEGMENT_LENGTH  # free bytes below which no recording starts
     connect_timeout_ms: int = 5000  # of response and replay streams
@@ -66,6 +74,15 @@ class ArchiveServerParams:
             if channel is not None:
                 ChannelUri.parse(channel)
         self._check_control_channels()
+        for name in ("record_checksum", "replay_checksum"):
+            kind = getattr(self, name)
+            if kind is not None and not isinstance(kind, FrameChecksum):
+                raise ConfigurationError(
+                    f"{name}={kind!r}: must be FrameChecksum.CRC32, FrameChecksum.CRC32C or None"
+                )
+        for name in ("max_sessions", "max_requests", "max_recordings", "max_replays"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"{name}={getattr(self, name)}: must be at least 1")
         length = self.segment_length
         if length & (length - 1) or not 65_536 <= length <= 2**30:
             raise ConfigurationError(

@@ -39,6 +39,7 @@ class RecordedStream:
         self.subscription: Subscription | None = None
         self._archive = archive
         self._images: deque[Image] = deque()
+        self._is_full = False  # whether the last image was not recorded because too many are
         self._registration = archive.aeron.add_subscription_async(
             self.channel,
             request.stream_id,
@@ -52,7 +53,7 @@ class RecordedStream:
         if self.subscription is None and not self._open():
             return 0
         work = 0
-        while self._images:
+        while self._images and not self.is_done:
             work += 1
             self._record(self._images.popleft(), now_ms)
         for recording in list(self.recordings):
@@ -98,6 +99,12 @@ class RecordedStream:
 
     def _record(self, image: Image, now_ms: int) -> None:
         """Begin or continue a recording; the client receives why that is not possible."""
+        limit = self._archive.params.max_recordings
+        if len(self._archive.recordings) >= limit:
+            # Check before an entry is added to the catalogue: every sender on the channel can create images.
+            self._refuse_image(limit)
+            return
+        self._is_full = False
         try:
             if self.request.recording_id is None:
                 entry, signal = self._new(image, now_ms), RecordingSignal.START
@@ -126,6 +133,20 @@ class RecordedStream:
                 )
             except AeronError as error:
                 recording.fail(error, now_ms)
+
+    def _refuse_image(self, limit: int) -> None:
+        if self._is_full:
+            return  # the client knows, and each image would be a message
+        self._is_full = True
+        error = refused(
+            f"stream {self.request.stream_id} of {self.channel}: an image is not recorded, perhaps further ones: "
+            f"{limit} recordings are active, the most",
+            ArchiveErrorCode.MAX_RECORDINGS,
+        )
+        self._archive.report(error)
+        self.session.refuse(self.correlation_id, str(error), error.code)
+        if self.request.is_auto_stop and not self.recordings:
+            self.close()
 
     def _started(
         self, entry: Catalogued, image: Image, signal: RecordingSignal, now_ms: int

@@ -18,7 +18,7 @@ from aeron_core.archive.connecting import connecting
 from aeron_core.archive.operations import ArchiveOperations, replay_session_id
 from aeron_core.archive.params import ControlParams, ReplayParams, none_if_null
 from aeron_core.archive.procedures import Deadline, Procedure, registered
-from aeron_core.archive.server.channels import StreamRequest, stream_key
+from aeron_core.archive.server.channels import StreamRequest, check_text, secured_as, stream_key
 from aeron_core.archive.server.files.catalogued import Catalogued
 from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.served_session import text_of
@@ -64,7 +64,12 @@ class Replication:
         self._session = session
         self._id = replication_id
         self._request = request
-        self._channel = ChannelUri.parse(request.replication_channel or archive.params.replication_channel)
+        self._control = ChannelUri.parse(request.src_control_channel)
+        self._channel = (
+            ChannelUri.parse(request.replication_channel)
+            if request.replication_channel
+            else secured_as(ChannelUri.parse(archive.params.replication_channel), self._control)
+        )
         self._is_response = self._channel.get("control-mode") == "response"
         self._recording_id = request.dst_recording_id
         self._stream: RecordedStream | None = None
@@ -156,7 +161,8 @@ class Replication:
         request, params = self._request, self._archive.params
         response = request.src_response_channel
         if not response:
-            response = str(_with_port(ChannelUri.parse(params.replication_channel), "0"))
+            own = secured_as(ChannelUri.parse(params.replication_channel), self._control)
+            response = str(_with_port(own, "0"))
         control = ControlParams(
             control_request_channel=request.src_control_channel,
             control_request_stream_id=request.src_control_stream_id,
@@ -193,6 +199,9 @@ class Replication:
             source_identity=found.source_identity,
         )
         catalog.check(described)
+        # The source is another program, and what it describes is in all lists of this archive from now on.
+        for name in ("stripped_channel", "channel", "source_identity"):
+            check_text(f"{name} of the source", getattr(described, name))
         if self._recording_id == NULL_VALUE:
             self._recording_id = catalog.add(described).recording_id
             self._signal(RecordingSignal.REPLICATE, found.start_position)
@@ -232,7 +241,9 @@ class Replication:
                 {"endpoint": None, "tags": f"{tags[0]},{tags[1]}", "control-mode": "manual"}
             )
             kept = {
-                key: self._channel.params[key] for key in ("endpoint", "interface") if key in self._channel
+                key: self._channel.params[key]
+                for key in ("endpoint", "interface", "security")
+                if key in self._channel
             }
             destination = str(ChannelUri(self._channel.media, kept))
         wanted = StreamRequest(

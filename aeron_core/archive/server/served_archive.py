@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aeron_core.archive.server.event_stream import EventStream
     from aeron_core.archive.server.files.catalog import Catalog
     from aeron_core.archive.server.files.catalogued import Catalogued
+    from aeron_core.archive.server.limit_counters import LimitCounters
     from aeron_core.archive.server.params import ArchiveServerParams
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.aeron import Aeron
@@ -106,6 +107,7 @@ class ServedArchive:
     archive_id: int
     catalog: Catalog
     events: EventStream | None
+    limits: LimitCounters
     now_ms: int = 0
     streams: dict[tuple[int | str, ...], RecordingSource] = field(default_factory=dict)
     detached_streams: list[RecordingSource] = field(default_factory=list)  # that no request can name any more

@@ -1,14 +1,16 @@
 """Session of one client with an archive that is served: its response stream, and what is sent on it.
 
     INIT            waits for the driver to add the publication of the response stream
-    CONNECTING      waits for the client's subscription
+    CONNECTING      waits for the client's subscription, then sends the challenge if there is one
+    CHALLENGED      waits for the answer to the challenge
     AUTHENTICATED   repeats the response to the request to connect until another request arrives
     REJECTED        repeats the refusal until the client is disconnected
     ACTIVE          sends responses in their order, and a ping every second
     DONE            closes the publication
 
 A session ends when its client is disconnected, or when nothing could be sent for the connect timeout, and in the states
-INIT, CONNECTING and REJECTED after that. Not here: which requests exist (requests).
+INIT, CONNECTING, CHALLENGED and REJECTED after that. Not here: which requests exist (requests), and which clients are
+admitted (authentication).
 
 Source: ControlSession.java.
 """
@@ -16,10 +18,12 @@ Source: ControlSession.java.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
+from aeron_core.archive.server.authentication import Admitted, Challenged, Decision, Rejected
+from aeron_core.archive.server.channels import is_name, is_response, sends_back
 from aeron_core.errors import AeronError, ArchiveErrorCode, ErrorCode, RegistrationError
 from aeron_core.logbuffer.results import OfferResult
 from aeron_core.protocol.archive.codes import (
@@ -28,7 +32,12 @@ from aeron_core.protocol.archive.codes import (
     ControlResponseCode,
     RecordingSignal,
 )
-from aeron_core.protocol.archive.responses import ArchivePing, ControlResponse, RecordingSignalEvent
+from aeron_core.protocol.archive.responses import (
+    ArchivePing,
+    Challenge,
+    ControlResponse,
+    RecordingSignalEvent,
+)
 
 if TYPE_CHECKING:
     from aeron_core.archive.server.params import ArchiveServerParams
@@ -37,15 +46,24 @@ if TYPE_CHECKING:
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscriptions.header import FragmentImage
     from aeron_core.protocol.archive.sbe import SbeMessage
+    from aeron_core.uri.channel_uri import ChannelUri
 
 #: Interval of repeated responses. Source: ControlSession.RESEND_INTERVAL_MS.
 _RESEND_INTERVAL_MS: Final = 200
 #: Messages that wait until the client reads; a client that does not read loses its session. An invented number.
 _MAX_PENDING: Final = 4096
+#: Time for which a client is sent to whose credentials were not accepted, and in which it must connect. An invented
+#: number: the address may be that of another host, which did not ask for it.
+_STRANGER_TIMEOUT_MS: Final = 1000
+#: The same, if that is not the address of its requests: some SETUP frames, and a client within that distance answers.
+_ELSEWHERE_TIMEOUT_MS: Final = 300
+#: Linger of a response channel of a stranger, which binds a port for it.
+_STRANGER_LINGER: Final = "1s"
 #: Longest text of an error. An invented number: it fits into the shortest message.
 _MAX_TEXT_LENGTH: Final = 1024
-#: Messages of a list that one duty cycle sends. An invented number.
+#: Messages of a list that one duty cycle sends, and entries that it looks at for them. Invented numbers.
 _LIST_LIMIT: Final = 64
+_SCAN_LIMIT: Final = 1024
 
 
 class SessionState(Enum):
@@ -53,6 +71,7 @@ class SessionState(Enum):
 
     INIT = auto()
     CONNECTING = auto()
+    CHALLENGED = auto()
     AUTHENTICATED = auto()
     REJECTED = auto()
     ACTIVE = auto()
@@ -67,18 +86,20 @@ class ServedSession:
         session_id: int,
         correlation_id: int,
         image: FragmentImage,
-        response: tuple[str, int],
-        refusal: tuple[int, str] | None,
+        response: tuple[ChannelUri, int],
+        decision: Decision,
     ) -> None:
-        """`image`: of its requests; `response`: channel and stream id; `refusal`: error code and text."""
+        """`image`: of its requests; `response`: channel and stream id."""
         self.session_id = session_id
         self.image = image
         self.state = SessionState.INIT
         self.end_reason = ""
-        self.listing: Iterator[SbeMessage] | None = None
+        #: The messages of a list; None for an entry that is not in it.
+        self.listing: Iterator[SbeMessage | None] | None = None
         self._correlation_id = correlation_id
-        self._response = response
-        self._refusal = refusal
+        self._response = str(response[0]), response[1]
+        self._channel = response[0]
+        self._decision = decision
         self._registration: Registration[ExclusivePublication] | None = None
         self._publication: ExclusivePublication | None = None
         self._pending: deque[bytes] = deque()
@@ -86,11 +107,49 @@ class ServedSession:
         self._resend_ms = 0
         self._ping_ms = 0
 
+    @property
+    def max_message_length(self) -> int:
+        """Length of the longest message that the response stream carries, in bytes."""
+        return 0 if self._publication is None else self._publication.max_message_length
+
     def activate(self) -> bool:
         """Take note of a request; return whether the session may have one."""
         if self.state is SessionState.AUTHENTICATED:
             self.state, self._deadline_ms = SessionState.ACTIVE, None
         return self.state is SessionState.ACTIVE
+
+    @property
+    def is_stranger(self) -> bool:
+        """Whether the credentials of the client were not accepted, or not yet."""
+        return not isinstance(self._decision, Admitted)
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the client was refused: the session lasts until it has its error."""
+        return isinstance(self._decision, Rejected)
+
+    @property
+    def is_resolving(self) -> bool:
+        """Whether the driver may be resolving a name of the response channel."""
+        return self.state is SessionState.INIT and is_name(self._channel)
+
+    @property
+    def has_response_channel(self) -> bool:
+        """Whether the archive binds a port for the responses."""
+        return is_response(self._channel)
+
+    @property
+    def user(self) -> str:
+        """The name of the user that was admitted, empty without names."""
+        return self._decision.name if isinstance(self._decision, Admitted) else ""
+
+    def answer(self, correlation_id: int, decide: Callable[[Challenged], Decision]) -> None:
+        """Take the answer to the challenge, on which `decide` decides; does nothing in another state."""
+        if self.state is SessionState.CHALLENGED:
+            assert isinstance(self._decision, Challenged)
+            self._correlation_id = correlation_id
+            self._decision = decide(self._decision)
+            self.state = SessionState.CONNECTING
 
     def respond(
         self,
@@ -100,8 +159,7 @@ class ServedSession:
         text: str = "",
     ) -> None:
         """Send the outcome of a request."""
-        text = text.encode("ascii", "backslashreplace").decode()[:_MAX_TEXT_LENGTH]
-        self.send(ControlResponse(self.session_id, correlation_id, relevant_id, code, PROTOCOL_VERSION, text))
+        self.send(self._control_response(correlation_id, relevant_id, code, text))
 
     def refuse(
         self, correlation_id: int, text: str, code: ArchiveErrorCode = ArchiveErrorCode.GENERIC
@@ -164,10 +222,16 @@ class ServedSession:
             self._registration.cancel()
 
     def _open(self, aeron: Aeron, params: ArchiveServerParams, now_ms: int) -> int:
+        timeout_ms = params.connect_timeout_ms
+        if self.is_stranger:
+            timeout_ms = min(timeout_ms, _STRANGER_TIMEOUT_MS)
         if self._deadline_ms is None:
-            self._deadline_ms = now_ms + params.connect_timeout_ms
+            self._deadline_ms = now_ms + timeout_ms
         if self._registration is None:
-            self._registration = aeron.add_exclusive_publication_async(*self._response)
+            channel, stream_id = self._response
+            if self.is_stranger and self.has_response_channel:
+                channel = str(self._channel.with_params({"linger": _STRANGER_LINGER}))
+            self._registration = aeron.add_exclusive_publication_async(channel, stream_id)
         try:
             self._publication = self._registration.poll()
         except RegistrationError as error:
@@ -177,7 +241,9 @@ class ServedSession:
             return 0
         if self._publication is None:
             return 0
-        self._deadline_ms = now_ms + params.connect_timeout_ms
+        if self.is_stranger and not sends_back(self._channel, self.image.source_identity):
+            timeout_ms = min(timeout_ms, _ELSEWHERE_TIMEOUT_MS)
+        self._deadline_ms = now_ms + timeout_ms
         self.state = SessionState.CONNECTING
         return 1
 
@@ -185,21 +251,41 @@ class ServedSession:
         assert self._publication is not None
         if not self._publication.is_connected:
             return 0
-        self._deadline_ms = now_ms + params.connect_timeout_ms
-        self.state = SessionState.AUTHENTICATED if self._refusal is None else SessionState.REJECTED
+        if isinstance(self._decision, Challenged):
+            challenge = Challenge(
+                self.session_id, self._correlation_id, PROTOCOL_VERSION, self._decision.challenge
+            )
+            if not self._offer(challenge.encode()):
+                return 0
+            self._move_to(SessionState.CHALLENGED)
+        else:
+            is_admitted = isinstance(self._decision, Admitted)
+            self._move_to(SessionState.AUTHENTICATED if is_admitted else SessionState.REJECTED)
+        timeout_ms = params.connect_timeout_ms
+        if self.state is SessionState.REJECTED:
+            timeout_ms = min(timeout_ms, _STRANGER_TIMEOUT_MS)
+        self._deadline_ms = now_ms + timeout_ms
         return 1
+
+    def _move_to(self, state: SessionState) -> None:
+        if self.state is not SessionState.DONE:
+            self.state = state
+
+    def _control_response(
+        self, correlation_id: int, relevant_id: int, code: ControlResponseCode, text: str
+    ) -> ControlResponse:
+        text = text.encode("ascii", "backslashreplace").decode()[:_MAX_TEXT_LENGTH]
+        return ControlResponse(self.session_id, correlation_id, relevant_id, code, PROTOCOL_VERSION, text)
 
     def _repeat(self, now_ms: int) -> int:
         assert self._publication is not None
         if now_ms <= self._resend_ms:
             return 0
         self._resend_ms = now_ms + _RESEND_INTERVAL_MS
-        code, (relevant_id, text) = ControlResponseCode.ERROR, self._refusal or (self.session_id, "")
-        if self._refusal is None:
-            code = ControlResponseCode.OK
-        response = ControlResponse(
-            self.session_id, self._correlation_id, relevant_id, code, PROTOCOL_VERSION, text
-        )
+        code, relevant_id, text = ControlResponseCode.OK, self.session_id, ""
+        if isinstance(self._decision, Rejected):
+            code, relevant_id, text = ControlResponseCode.ERROR, self._decision.code, self._decision.text
+        response = self._control_response(self._correlation_id, relevant_id, code, text)
         if not self._offer(response.encode()) and not self._publication.is_connected:
             self.end("the client is disconnected")
         return 1
@@ -231,15 +317,18 @@ class ServedSession:
         return work
 
     def _list(self) -> int:
-        work = 0
-        while self.listing is not None and not self._pending and work < _LIST_LIMIT:
-            message = next(self.listing, None)
-            if message is None:
+        scanned = sent = 0
+        while self.listing is not None and not self._pending and sent < _LIST_LIMIT and scanned < _SCAN_LIMIT:
+            scanned += 1
+            try:
+                message = next(self.listing)
+            except StopIteration:
                 self.listing = None
-            else:
+                break
+            if message is not None:
                 self.send(message)
-            work += 1
-        return work
+                sent += 1
+        return scanned
 
     def _offer(self, data: bytes) -> bool:
         """Return whether the response stream has accepted a message, or never will."""

@@ -15,7 +15,7 @@ from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr, standard_output
 from aeron_core.cli.progress import byte_bar
 from aeron_core.cli.quantities import time_ns_of
-from aeron_core.cli.records.selection import ArchiveUri, NoVerify, RecordingId
+from aeron_core.cli.records.selection import ArchiveUri, Checksum, NoVerify, RecordingId, check_verifies
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.reading.export import ExportFormat, export
@@ -57,6 +57,7 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     since: Since = None,
     until: Until = None,
     no_verify: NoVerify = False,
+    checksum: Checksum = None,
     json: Json = False,
 ) -> None:
     """Export the messages of a recording.
@@ -65,7 +66,8 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     reassembled. Tables have the columns recording_id, session_id, stream_id, position (after the message),
     time (of the recording), reserved_value and payload. --json adds a summary.
     """
-    recording = open_archive(uri).recording(recording_id)
+    check_verifies(checksum, no_verify=no_verify)
+    recording = open_archive(uri, checksum=checksum).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)
     with ExitStack() as stack:
         file = standard_output() if output is None else stack.enter_context(output.open("wb"))

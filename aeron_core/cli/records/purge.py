@@ -47,11 +47,10 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
     Without --force, fails and deletes nothing if the lease of a consumer needs any of the data. Only --all deletes the
     last segment of a recording.
     """
-    if sum([before is not None, before_time is not None, whole]) != 1:
-        raise ConfigurationError(
-            f"{sum([before is not None, before_time is not None, whole])} of --before, --before-time and --all are "
-            "given: exactly one is required"
-        )
+    given = {"--before": before is not None, "--before-time": before_time is not None, "--all": whole}
+    if sum(given.values()) != 1:
+        names = " and ".join(name for name, is_given in given.items() if is_given) or "no limit"
+        raise ConfigurationError(f"{names} given: must be exactly one of {', '.join(given)}")
     if before is not None and len(recording_ids or []) != 1:
         raise ConfigurationError(
             f"--before with {len(recording_ids or [])} recording ids: must be exactly one, since positions differ "

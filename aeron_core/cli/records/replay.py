@@ -19,7 +19,7 @@ from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.progress import byte_bar
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.records.export import Begin, End, range_of
-from aeron_core.cli.records.selection import NoVerify, RecordingId
+from aeron_core.cli.records.selection import Checksum, NoVerify, RecordingId, check_verifies
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 from aeron_core.recording.reading.replay import Replay, replay_channel
@@ -54,6 +54,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     rate: Rate = None,
     timeout: ConnectTimeout = None,
     no_verify: NoVerify = False,
+    checksum: Checksum = None,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
@@ -66,7 +67,8 @@ def replay(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     bytes_per_s = None if rate is None else size_of("--rate", rate)
     positive("--rate", bytes_per_s)
-    recording = open_archive(uri).recording(recording_id)
+    check_verifies(checksum, no_verify=no_verify)
+    recording = open_archive(uri, checksum=checksum).recording(recording_id)
     descriptor = recording.descriptor
     first, last = range_of(recording, begin, end, None, None)
     channel = replay_channel(to, descriptor, first, keeps_session=keep_session)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from aeron_core.recording.storage.archive import Archive
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.storage.archive import Archive, FrameChecksum
 from aeron_core.recording.storage.recording import Recording
 
 ArchiveUri = Annotated[
@@ -25,6 +26,20 @@ RecordingIds = Annotated[
 NoVerify = Annotated[
     bool, typer.Option("--no-verify", help="Do not compare the data with the checksums of the index.")
 ]
+Checksum = Annotated[
+    FrameChecksum | None,
+    typer.Option(
+        metavar="CHECKSUM",
+        help="Compare the checksums that an Aeron Archive has stored in all frames, which its files do not state: "
+        "crc32 or crc32c.",
+    ),
+]
+
+
+def check_verifies(checksum: FrameChecksum | None, *, no_verify: bool) -> None:
+    """Raise ConfigurationError for a checksum that is not to be compared."""
+    if checksum is not None and no_verify:
+        raise ConfigurationError(f"--checksum={checksum} and --no-verify: only one of them is allowed")
 
 
 def selected(archive: Archive, recording_ids: list[int] | None) -> list[Recording]:

@@ -10,6 +10,14 @@ from typing import Annotated, Final
 import typer
 
 from aeron_core.archive.server.archive_server import ArchiveServer
+from aeron_core.archive.server.authentication import (
+    Authenticator,
+    Authorisation,
+    Users,
+    admit_all,
+    shared_secret,
+    users_of,
+)
 from aeron_core.archive.server.params import LOCAL_CONTROL_CHANNEL, ArchiveServerParams
 from aeron_core.cli.connecting import checked_channels, connect_as, connect_to_driver
 from aeron_core.cli.conversion import integer_between
@@ -22,6 +30,7 @@ from aeron_core.client.aeron import Aeron
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ClosedError, ConfigurationError
 from aeron_core.recording.pace import Pace
+from aeron_core.recording.storage.archive import FrameChecksum
 from aeron_core.recording.storage.descriptor import MAX_SEGMENT_LENGTH, MIN_SEGMENT_LENGTH
 from aeron_core.registry import Registry
 from aeron_core.settings.loader import load_driver_fields
@@ -31,6 +40,13 @@ _MAX_WARNINGS: Final = 60
 _WARNING_INTERVAL_S: Final = 60
 #: Longest credentials. An invented number: they fit into a message.
 _MAX_CREDENTIALS_LENGTH: Final = 4096
+#: Longest file of users. An invented number: thousands of them.
+_MAX_USERS_LENGTH: Final = 1024 * 1024
+
+
+def _positive(text: str) -> int:
+    return integer_between(text, 1, 1_000_000)
+
 
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of the archive; created if it does not exist.")
@@ -83,6 +99,39 @@ CredentialsFile = Annotated[
         "clients need none.",
     ),
 ]
+UsersFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="TOML file with users, their secrets and what each may do, in place of --credentials-file; no other user "
+        "of the machine may be able to read it.",
+    ),
+]
+MaxSessions = Annotated[
+    int,
+    typer.Option(metavar="COUNT", parser=_positive, help="Sessions of admitted clients at the same time."),
+]
+MaxRequests = Annotated[
+    int,
+    typer.Option(metavar="COUNT", parser=_positive, help="Requests in a second of one host; others wait."),
+]
+MaxRecordings = Annotated[
+    int, typer.Option(metavar="COUNT", parser=_positive, help="Images that are recorded at the same time.")
+]
+MaxReplays = Annotated[int, typer.Option(metavar="COUNT", parser=_positive, help="Replays at the same time.")]
+RecordChecksum = Annotated[
+    FrameChecksum | None,
+    typer.Option(
+        metavar="CHECKSUM",
+        help="Write a checksum into each frame: crc32 or crc32c, as Aeron Archive's Crc32 and Crc32c.",
+    ),
+]
+ReplayChecksum = Annotated[
+    FrameChecksum | None,
+    typer.Option(
+        metavar="CHECKSUM", help="Compare the checksum of each frame that is replayed: crc32 or crc32c."
+    ),
+]
 Sync = Annotated[bool, typer.Option("--sync", help="Data counts as recorded only when it is on disk.")]
 
 
@@ -97,6 +146,13 @@ def archive(  # noqa: PLR0913 - the options of the command
     segment_length: ArchiveSegmentLength = "128m",
     archive_id: ArchiveId = None,
     credentials_file: CredentialsFile = None,
+    users_file: UsersFile = None,
+    max_sessions: MaxSessions = 500,
+    max_requests: MaxRequests = 1000,
+    max_recordings: MaxRecordings = 20,
+    max_replays: MaxReplays = 20,
+    record_checksum: RecordChecksum = None,
+    replay_checksum: ReplayChecksum = None,
     sync: Sync = False,
     dir_mode: DirMode = None,
     dir_group: DirGroup = None,
@@ -108,6 +164,7 @@ def archive(  # noqa: PLR0913 - the options of the command
     The folder has the files of Aeron Archive: either program can continue with the folder of the other one, after that
     has ended. Runs until a signal, or until the driver shuts down; then the recordings stop, and the folder is free.
     """
+    authenticator, authorisation = _authentication_of(credentials_file, users_file)
     params = ArchiveServerParams(
         control_channel=control_channel,
         control_stream_id=control_stream,
@@ -119,11 +176,23 @@ def archive(  # noqa: PLR0913 - the options of the command
         sync_level=int(sync),
         access=access_of(dir_mode, dir_group),
         archive_id=archive_id,
-        credentials=None if credentials_file is None else _credentials_of(credentials_file),
+        authenticator=authenticator,
+        authorisation=authorisation,
+        max_sessions=max_sessions,
+        max_requests=max_requests,
+        max_recordings=max_recordings,
+        max_replays=max_replays,
+        record_checksum=record_checksum,
+        replay_checksum=replay_checksum,
         on_error=_Warnings().print,
     )
-    subscribed = [channel for channel in (control_channel, local_control_channel) if channel is not None]
-    published = [] if events_channel is None else [events_channel]
+    _serve(folder, params, aeron_dir, embedded=embedded)
+
+
+def _serve(folder: Path, params: ArchiveServerParams, aeron_dir: Path | None, *, embedded: bool) -> None:
+    channels = params.control_channel, params.local_control_channel
+    subscribed = [channel for channel in channels if channel is not None]
+    published = [] if params.events_channel is None else [params.events_channel]
     with Interrupt() as interrupt, ExitStack() as stack:
         if embedded:
             aeron = _embedded(aeron_dir, stack)
@@ -133,7 +202,7 @@ def archive(  # noqa: PLR0913 - the options of the command
         with checked_channels(publications=published, subscriptions=subscribed):
             server = stack.enter_context(ArchiveServer(aeron, folder, params))
         if is_terminal():
-            where = ", ".join([*server.control_addresses(), local_control_channel])
+            where = ", ".join([*server.control_addresses(), params.local_control_channel])
             print_stderr(f"archive {server.archive_id} serves {folder} at {where}")
         _run(server, interrupt)
 
@@ -185,6 +254,37 @@ def _segment_length_of(text: str) -> int:
     if length & (length - 1) or not MIN_SEGMENT_LENGTH <= length <= MAX_SEGMENT_LENGTH:
         raise ConfigurationError(f"--segment-length={text}: must be a power of two from 64k to 1g")
     return length
+
+
+def _authentication_of(
+    credentials_file: Path | None, users_file: Path | None
+) -> tuple[Authenticator, Authorisation | None]:
+    if credentials_file is not None and users_file is not None:
+        raise ConfigurationError(
+            f"--users-file={users_file}: must not be given with --credentials-file={credentials_file}"
+        )
+    if users_file is not None:
+        users = _users_in(users_file)
+        return users.authenticate, users.authorise
+    return (admit_all if credentials_file is None else shared_secret(_credentials_of(credentials_file))), None
+
+
+def _users_in(path: Path) -> Users:
+    import tomllib  # noqa: PLC0415 - lazy: only --users-file needs it
+
+    from aeron_core.metrics.access import read_private  # noqa: PLC0415 - likewise
+
+    where = f"--users-file={path}"
+    data = read_private(path, "--users-file", _MAX_USERS_LENGTH + 1, "change the secrets")
+    if len(data) > _MAX_USERS_LENGTH:
+        raise ConfigurationError(f"{where}: its length must be at most 1 MiB")
+    try:
+        document = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        # Not the text of an error of decoding, which has bytes of the file.
+        at = str(error) if isinstance(error, tomllib.TOMLDecodeError) else f"byte {error.start} is not UTF-8"
+        raise ConfigurationError(f"{where}: must be TOML: {at}") from None
+    return users_of(document, where)
 
 
 def _credentials_of(path: Path) -> bytes:

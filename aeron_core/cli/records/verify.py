@@ -11,7 +11,7 @@ from aeron_core.archive.reading.address import is_address
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.progress import byte_bar
-from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, selected
+from aeron_core.cli.records.selection import ArchiveUri, Checksum, RecordingIds, selected
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
@@ -30,7 +30,11 @@ Accept = Annotated[
 
 
 def verify_recordings(
-    uri: ArchiveUri, recording_ids: RecordingIds = None, accept: Accept = False, json: Json = False
+    uri: ArchiveUri,
+    recording_ids: RecordingIds = None,
+    accept: Accept = False,
+    checksum: Checksum = None,
+    json: Json = False,
 ) -> None:
     """Verify the frames and checksums of recordings.
 
@@ -42,7 +46,7 @@ def verify_recordings(
         raise ConfigurationError(
             f"{uri}: must be a folder or a URI of files: verify the folder of a running archive on its machine"
         )
-    archive = Archive.open(uri)
+    archive = Archive.open(uri, checksum=checksum)
     recordings = selected(archive, recording_ids)
     if accept:
         for recording in recordings:
@@ -59,6 +63,12 @@ def verify_recordings(
     faults: list[object] = [*archive.faults(), *(fault for result in found for fault in result.faults)]
     if json:
         print_json([_document(result) for result in found])
+    for result in found:
+        if result.uncompared_checksum is not None:
+            print_stderr(
+                f"warning: recording {result.recording_id}: its frames have checksums, which were not compared: add "
+                f"--checksum={result.uncompared_checksum}"
+            )
     for found_fault in faults:
         print_stderr(f"error: {found_fault}")
     length = sum(result.end - result.begin for result in found)
@@ -96,6 +106,7 @@ def _document(result: VerifiedRecording) -> dict[str, object]:
         "frames": result.frame_count,
         "check_sums": result.check_sum_count,
         "covered_bytes": result.covered_length,
+        "uncompared_checksum": result.uncompared_checksum,
         "faults": [
             {"position": fault.position, "file": fault.file, "text": fault.text} for fault in result.faults
         ],

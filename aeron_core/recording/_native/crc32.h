@@ -1,4 +1,5 @@
-/* CRC-32 of zlib, gzip and Ethernet (polynomial 0x04C11DB7, reflected): the checksum of a recording's index.
+/* CRC-32 of zlib, gzip and Ethernet (polynomial 0x04C11DB7, reflected): the checksum of a recording's index. And CRC-32C
+ * (0x1EDC6F41, reflected), by tables only: an Aeron Archive can have it in its frames.
  *
  * x86-64 multiplies polynomials without carries, 64 bytes at a time, if the processor can; all else uses tables, eight
  * bytes at a time. Source of the method and of its constants: "Fast CRC Computation for Generic Polynomials Using
@@ -11,40 +12,45 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RC_POLYNOMIAL 0xEDB88320u
+typedef uint32_t rc_table[256];
 
-static uint32_t rc_tables[8][256];
+static rc_table rc_tables[8], rc_tables_of_crc32c[8];
 
-/* To be called once, before any other function. */
-static void rc_make_tables(void)
+static void rc_fill(rc_table *tables, uint32_t polynomial)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t value = byte;
         for (int bit = 0; bit < 8; bit++)
-            value = (value >> 1) ^ (value & 1 ? RC_POLYNOMIAL : 0);
-        rc_tables[0][byte] = value;
+            value = (value >> 1) ^ (value & 1 ? polynomial : 0);
+        tables[0][byte] = value;
     }
     for (uint32_t byte = 0; byte < 256; byte++)
         for (int table = 1; table < 8; table++)
-            rc_tables[table][byte] =
-                (rc_tables[table - 1][byte] >> 8) ^ rc_tables[0][rc_tables[table - 1][byte] & 0xFF];
+            tables[table][byte] = (tables[table - 1][byte] >> 8) ^ tables[0][tables[table - 1][byte] & 0xFF];
+}
+
+/* To be called once, before any other function. */
+static void rc_make_tables(void)
+{
+    rc_fill(rc_tables, 0xEDB88320u);
+    rc_fill(rc_tables_of_crc32c, 0x82F63B78u);
 }
 
 /* All functions below take and return the inverted checksum. */
-static uint32_t rc_by_tables(uint32_t value, const uint8_t *data, int64_t length)
+static uint32_t rc_by_tables(const rc_table *tables, uint32_t value, const uint8_t *data, int64_t length)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     for (; length >= 8; data += 8, length -= 8) {
         uint64_t word;
         memcpy(&word, data, 8);
         word ^= value;
-        value = rc_tables[7][word & 0xFF] ^ rc_tables[6][word >> 8 & 0xFF] ^ rc_tables[5][word >> 16 & 0xFF] ^
-                rc_tables[4][word >> 24 & 0xFF] ^ rc_tables[3][word >> 32 & 0xFF] ^ rc_tables[2][word >> 40 & 0xFF] ^
-                rc_tables[1][word >> 48 & 0xFF] ^ rc_tables[0][word >> 56];
+        value = tables[7][word & 0xFF] ^ tables[6][word >> 8 & 0xFF] ^ tables[5][word >> 16 & 0xFF] ^
+                tables[4][word >> 24 & 0xFF] ^ tables[3][word >> 32 & 0xFF] ^ tables[2][word >> 40 & 0xFF] ^
+                tables[1][word >> 48 & 0xFF] ^ tables[0][word >> 56];
     }
 #endif
     for (; length > 0; data++, length--)
-        value = (value >> 8) ^ rc_tables[0][(value ^ *data) & 0xFF];
+        value = (value >> 8) ^ tables[0][(value ^ *data) & 0xFF];
     return value;
 }
 
@@ -108,7 +114,7 @@ static int rc_has_vectors(void)
 
 static uint32_t rc_by_vectors(uint32_t value, const uint8_t *data, int64_t length)
 {
-    return rc_by_tables(value, data, length);
+    return rc_by_tables(rc_tables, value, data, length);
 }
 
 static int rc_has_vectors(void)
@@ -128,7 +134,13 @@ static uint32_t rc_crc32(uint32_t value, const uint8_t *data, int64_t length, in
         data += whole;
         length -= whole;
     }
-    return ~rc_by_tables(value, data, length);
+    return ~rc_by_tables(rc_tables, value, data, length);
+}
+
+/* Return the CRC-32C of `length` bytes. */
+static uint32_t rc_crc32c(const uint8_t *data, int64_t length)
+{
+    return ~rc_by_tables(rc_tables_of_crc32c, ~(uint32_t)0, data, length);
 }
 
 #endif

@@ -49,7 +49,7 @@ def whole_frames(
 
     Padding at the end of the bytes may lack a part of its body. Raises the same errors as `messages`.
     """
-    scanner = recording.scanner()
+    scanner = recording.scanner(verify=verify)
     rest, padded = b"", begin
     read = checked_chunks if verify else Recording.read
     for position, piece in read(recording, begin, end, _CHUNK_LENGTH):

@@ -43,6 +43,7 @@ class VerifiedRecording:
     frame_count: int = 0
     check_sum_count: int = 0
     covered_length: int = 0  # bytes under a checksum
+    uncompared_checksum: str | None = None  # of the frames, if it was not given
     faults: list[RecordingFault] = field(default_factory=list)
 
 
@@ -71,6 +72,8 @@ class _Verification:
 
     def run(self, state: RecordingState) -> VerifiedRecording:
         result = self._result
+        if not self._recording.has_frame_checksums:
+            result.uncompared_checksum = self._recording.detect_checksum()
         position = result.begin
         # Iterate over the existing files, not over the range: the end in a damaged descriptor can be any position.
         for base in self._recording.segments():
@@ -161,7 +164,7 @@ class _Verification:
                 )
 
     def _verify_chunks(self, base: int, begin: int, end: int) -> None:
-        """Verify frames without a checksum, which are read instead of mapped: the Archive may truncate the file.
+        """Verify frames without an index, which are read instead of mapped: the Archive may truncate the file.
 
         Raises CorruptRecordingError if the recording was truncated meanwhile.
         """
@@ -170,6 +173,9 @@ class _Verification:
             data = self._store.read(self._path(base), position - base, min(CHUNK_LENGTH, end - position))
             scanned = self._scanner.scan(AtomicBuffer(data), 0, len(data), position)
             self._result.frame_count += self._scanner.frame_count
+            if self._recording.has_frame_checksums:
+                self._result.check_sum_count += self._scanner.frame_count
+                self._result.covered_length += min(scanned, end - position)
             position += scanned
             if scanned == 0 or self._scanner.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
                 break

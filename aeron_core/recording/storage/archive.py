@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -20,6 +21,7 @@ from aeron_core.errors import (
     CorruptRecordingError,
     RecordingNotFoundError,
 )
+from aeron_core.recording._native import sums
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.arrow_store import open_store
 from aeron_core.recording.storage.catalogue import lock, recorder_lock
@@ -30,6 +32,18 @@ from aeron_core.recording.storage.recording import Recording
 if TYPE_CHECKING:
     from aeron_core.file_access import FileAccess
     from aeron_core.recording.storage.read_only import ReadOnlyContents
+
+
+class FrameChecksum(StrEnum):
+    """Checksum that an Aeron Archive has stored in the frames: `aeron.archive.record.checksum`."""
+
+    CRC32 = "crc32"  # io.aeron.archive.checksum.Crc32
+    CRC32C = "crc32c"  # io.aeron.archive.checksum.Crc32c
+
+    @property
+    def code(self) -> int:
+        """The constant of the module `sums`."""
+        return sums.CRC32 if self is FrameChecksum.CRC32 else sums.CRC32C
 
 
 class _ArchiveFile(BaseModel):
@@ -55,19 +69,27 @@ class Archive:
         self.uuid = self._read().uuid if foreign is None else foreign.uuid
 
     @classmethod
-    def open(cls, where: str | Path) -> Archive:
+    def open(cls, where: str | Path, *, checksum: FrameChecksum | None = None) -> Archive:
         """Return the archive at a path or URI; one of Aeron Archive must be in a local folder, and is not changed.
 
+        `checksum`: what all frames of an Aeron Archive have in place of their session ids; readers compare it then.
+
         Raises RecordingNotFoundError if there is none, CorruptRecordingError if its `archive.json`, or the header of
-        Aeron's `archive.catalog`, is damaged, ConfigurationError for an unsupported URI, and the errors of `FileStore`.
+        Aeron's `archive.catalog`, is damaged, ConfigurationError for an unsupported URI, or for a checksum with an
+        archive of our own, and the errors of `FileStore`.
         """
         store = open_store(where)
         if store.size(names.ARCHIVE) < 0:
             from aeron_core.recording.storage.foreign.contents import ForeignContents, is_foreign  # noqa: PLC0415 - rare
 
             if is_foreign(store):
-                contents = ForeignContents(store)
+                contents = ForeignContents(store, sums.NO_CHECKSUM if checksum is None else checksum.code)
                 return cls(contents.store, contents)
+        if checksum is not None:
+            raise ConfigurationError(
+                f"checksum={checksum} for {store.uri}: must be given only for the files of an Aeron Archive, whose "
+                "frames can contain checksums; those of our own archives are in an index, and always compared: omit it"
+            )
         return cls(store)
 
     @classmethod

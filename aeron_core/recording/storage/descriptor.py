@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -11,6 +11,7 @@ from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX
 
+_NS_PER_MS: Final = 1_000_000
 #: Default length of a segment file in bytes. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
 DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
 #: Limits of the length of a segment file: those of a term, because a segment has at least one.
@@ -100,6 +101,78 @@ def check_segment_length(segment_length: int, term_length: int) -> None:
             f"segment_length={segment_length}: must be a power of two from the term length, {term_length}, "
             f"to {MAX_SEGMENT_LENGTH} bytes"
         )
+
+
+class DescribedStream(Protocol):
+    """A recording as an Aeron Archive describes it, in its catalogue or in a message."""
+
+    @property
+    def recording_id(self) -> int:
+        """The id of the recording."""
+
+    @property
+    def start_time_ms(self) -> int:
+        """Time of the start, in milliseconds since the epoch."""
+
+    @property
+    def stop_time_ms(self) -> int | None:
+        """Time of the stop, None while it is active."""
+
+    @property
+    def start_position(self) -> int:
+        """The first position."""
+
+    @property
+    def stop_position(self) -> int | None:
+        """The position at which it stopped, None while it is active."""
+
+    @property
+    def initial_term_id(self) -> int:
+        """The term id at which the stream began."""
+
+    @property
+    def segment_length(self) -> int:
+        """Bytes of a file."""
+
+    @property
+    def term_length(self) -> int:
+        """Bytes of a term."""
+
+    @property
+    def mtu_length(self) -> int:
+        """Bytes of the longest frame."""
+
+    @property
+    def session_id(self) -> int:
+        """The session id of the publication."""
+
+    @property
+    def stream_id(self) -> int:
+        """The stream id."""
+
+    @property
+    def source_identity(self) -> str:
+        """The sender."""
+
+
+def descriptor_of(described: DescribedStream, channel: str) -> RecordingDescriptor:
+    """Return the descriptor of a recording of an Aeron Archive; raises ValidationError, see `first_fault`."""
+    stop_ms = described.stop_time_ms
+    return RecordingDescriptor(
+        recording_id=described.recording_id,
+        channel=channel,
+        stream_id=described.stream_id,
+        session_id=described.session_id,
+        source_identity=described.source_identity,
+        initial_term_id=described.initial_term_id,
+        term_length=described.term_length,
+        mtu_length=described.mtu_length,
+        segment_length=described.segment_length,
+        start_position=described.start_position,
+        stop_position=described.stop_position,
+        start_time_ns=described.start_time_ms * _NS_PER_MS,
+        stop_time_ns=None if stop_ms is None else stop_ms * _NS_PER_MS,
+    )
 
 
 def first_fault(error: ValidationError, whole: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.recording._native import faults
+from aeron_core.recording._native import faults, sums
 
 _TEXTS: Final = {
     faults.CUT_SHORT: "a frame that is cut short, of length {found}",
@@ -20,13 +20,14 @@ _TEXTS: Final = {
     faults.WRONG_TERM_OFFSET: "term offset={found}: must be that of the position",
     faults.WRONG_SESSION_ID: "session id={found}: must be that of the recording, {session_id}",
     faults.WRONG_STREAM_ID: "stream id={found}: must be that of the recording, {stream_id}",
+    faults.WRONG_CHECKSUM: "checksum={unsigned:#010x} in place of the session id: must be that of the payload",
 }
 
 
 class FrameScanner:
     """Scans parts of one recording; one thread uses it at a time."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what all frames have in common
         self,
         session_id: int,
         stream_id: int,
@@ -34,7 +35,9 @@ class FrameScanner:
         term_length: int,
         *,
         checks_session: bool = True,
+        checksum: int = sums.NO_CHECKSUM,
     ) -> None:
+        """`checksum`: what data frames must have in place of their session ids; one of the module `sums`."""
         self.session_id = session_id
         self.stream_id = stream_id
         self.initial_term_id = initial_term_id
@@ -46,6 +49,7 @@ class FrameScanner:
         self.fault = 0
         self.found = 0
         self._checks_session = checks_session
+        self._checksum = checksum
         self._position_bits_to_shift = positions.position_bits_to_shift(term_length)
 
     def scan(self, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
@@ -97,7 +101,10 @@ class FrameScanner:
     def fault_text(self) -> str:
         """Return a description of `fault`, at which the last scan stopped; call only if there is one."""
         return _TEXTS[self.fault].format(
-            found=self.found, session_id=self.session_id, stream_id=self.stream_id
+            found=self.found,
+            unsigned=self.found & 0xFFFFFFFF,
+            session_id=self.session_id,
+            stream_id=self.stream_id,
         )
 
     def fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
@@ -141,7 +148,23 @@ class FrameScanner:
             return self._set_fault(faults.WRONG_SESSION_ID, session_id)
         if stream_id != self.stream_id:
             return self._set_fault(faults.WRONG_STREAM_ID, stream_id)
+        if (
+            self._checksum != sums.NO_CHECKSUM
+            and data.get_u16(frame + wire.FRAME_TYPE_OFFSET) == wire.TYPE_DATA
+        ):
+            return self._fault_of_sum(data, frame)
         return faults.NO_FAULT
+
+    def _fault_of_sum(self, data: AtomicBuffer, frame: int) -> int:
+        # All that follows the header counts, up to the aligned end. Source: RecordingWriter.computeChecksum.
+        begin = frame + wire.DATA_HEADER_LENGTH
+        length = positions.align_frame(data.get_i32(frame)) - wire.DATA_HEADER_LENGTH
+        found = data.get_i32(frame + wire.DATA_SESSION_ID_OFFSET)  # unsigned, by the type of the variable
+        if self._checksum == sums.CRC32:
+            is_right = sums.crc32(data, begin, length, 0) == found
+        else:
+            is_right = sums.crc32c(data, begin, length) == found
+        return faults.NO_FAULT if is_right else self._set_fault(faults.WRONG_CHECKSUM, found)
 
     def _set_fault(self, fault: int, found: int) -> int:
         self.fault = fault

@@ -73,6 +73,8 @@ class Recording:
     has_one_session = True
     #: Whether there are files with times and checksums.
     has_index = True
+    #: Whether frames contain checksums that readers compare.
+    has_frame_checksums = False
     #: Whether `position` is always the end of a message.
     ends_with_message = True
     #: Name of the file with the descriptor, for messages.
@@ -147,8 +149,15 @@ class Recording:
             # The user may not open the lock, or the file system has no locks.
             return True
 
-    def scanner(self) -> FrameScanner:
-        """Return a scanner for frames of this recording."""
+    def detect_checksum(self) -> str | None:
+        """Return the name of the checksum of the first frames, None if they have none."""
+        return None
+
+    def scanner(self, *, verify: bool = True) -> FrameScanner:
+        """Return a scanner for frames of this recording.
+
+        `verify`: whether to compare the checksums of frames, which only the recording of an Aeron Archive can have.
+        """
         descriptor = self.descriptor
         return FrameScanner(
             descriptor.session_id,

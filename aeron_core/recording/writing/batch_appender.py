@@ -106,6 +106,7 @@ class BatchAppender:
                 blocks = log.frames_of(column.data, column.boundaries, column.count, column.reserved_values)
                 for block in blocks:
                     writer.append(block, now_ns)
+                    writer.begin_flush()
             writer.flush(now_ns)
             return update_descriptor(
                 self._store,

@@ -97,6 +97,12 @@ class SegmentWriter:
             except OSError as error:
                 raise write_failure("flush", path, error) from error
 
+    def begin_flush(self, offset: int, length: int) -> None:
+        """Let the system begin to write `length` bytes at `offset` to disk; a hint, which does not fail."""
+        with suppress(OSError):
+            # Linux begins to write dirty pages of the range, and frees those that are on disk already.
+            os.posix_fadvise(self._fd, offset, length, os.POSIX_FADV_DONTNEED)
+
     def close(self) -> None:
         """Close the files."""
         for fd in (self._fd, self._index_fd):

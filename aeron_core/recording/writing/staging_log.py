@@ -5,6 +5,7 @@ Not here: writing the frames. Invariant: a term is reused only after its frames 
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -36,7 +37,9 @@ class StagingLog:
             term_id=positions.compute_term_id(position, shift, descriptor.initial_term_id),
             term_offset=position % descriptor.term_length,
         )
-        self._log = LogBuffer.initialize(AtomicBuffer.allocate(params.log_length), params)
+        # Mapped, not allocated: a small batch touches few pages of three terms, which would be cleared for each.
+        memory = mmap.mmap(-1, params.log_length)
+        self._log = LogBuffer.initialize(AtomicBuffer(memory), params)
         self._log.set_is_connected(True)
         self._limit = AtomicBuffer.allocate(8)
         self._appender = ExclusiveAppender(

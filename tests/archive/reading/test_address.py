@@ -97,6 +97,7 @@ def test_a_wrong_address_is_one_readable_line(rest, message):
 
 def test_credentials_are_the_content_of_a_file(tmp_path):
     (tmp_path / "token").write_bytes(b"secret\n")
+    (tmp_path / "token").chmod(0o600)
 
     assert parse(f"{REQUEST}|credentials-file={tmp_path / 'token'}").credentials() == b"secret"
     assert parse(REQUEST).credentials() == b""
@@ -106,8 +107,27 @@ def test_credentials_are_the_content_of_a_file(tmp_path):
         ):
             parse(f"{REQUEST}|credentials-file={path}").credentials()
     (tmp_path / "big").write_bytes(bytes(65_537))
+    (tmp_path / "big").chmod(0o600)
     with pytest.raises(ConfigurationError, match="must have at most 65536 bytes"):
         parse(f"{REQUEST}|credentials-file={tmp_path / 'big'}").credentials()
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_warned"), [(0o644, True), (0o602, True), (0o640, False), (0o600, False)]
+)
+def test_credentials_that_every_user_can_read_or_change_are_used_with_a_warning(
+    tmp_path, recwarn, mode, is_warned
+):
+    path = tmp_path / "token"
+    path.write_bytes(b"secret")
+    path.chmod(mode)
+
+    assert parse(f"{REQUEST}|credentials-file={path}").credentials() == b"secret"
+
+    texts = [str(warning.message) for warning in recwarn]
+    assert [f"token: mode {mode:04o}: every user of this machine has access" in text for text in texts] == (
+        [True] * is_warned
+    )
 
 
 def test_a_host_without_a_route_is_named():
@@ -115,3 +135,13 @@ def test_a_host_without_a_route_is_named():
         ChannelUriError, match=r"no route to archive\.invalid: .*correct the host, or give control-resp"
     ):
         parse("control-request=aeron:udp?endpoint=archive.invalid:8010").response_channel()
+
+
+def test_responses_and_replays_are_secured_as_the_requests_are():
+    address = parse("control-request=aeron:udp?endpoint=127.0.0.1:8010|security=orders")
+
+    assert (
+        address.response_channel()
+        == address.replay_channel()
+        == ("aeron:udp?endpoint=127.0.0.1:0|security=orders")
+    )

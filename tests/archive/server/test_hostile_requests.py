@@ -8,7 +8,7 @@ import typing
 from dataclasses import fields
 
 import pytest
-from served_archives import IPC, TIMEOUT_S, connect, expected, messages_of, record
+from served_archives import ALL, IPC, TIMEOUT_S, connect, expected, messages_of, record
 
 from aeron_core.archive import REPLAY_ALL_AND_STOP, ReplayParams
 from aeron_core.errors import ArchiveRefusedError
@@ -108,3 +108,25 @@ def test_absurd_deletions_do_not_stop_the_archive(serve, aeron):
 
     assert isinstance(archive.list_recordings(), list)
     assert messages_of(archive.replay(record(archive, 10, 110), IPC, 950), 10) == expected(10)
+
+
+def test_damaged_bytes_of_a_stream_without_a_session_do_not_stop_the_archive(serve, aeron):
+    served = serve()
+    archive = connect(aeron)
+    recording_id = record(archive, 200)
+    stranger = aeron.add_exclusive_publication("aeron:ipc?term-length=64k", 10)
+    stranger.await_connected(timeout=TIMEOUT_S)
+    chance = random.Random(6)
+    kinds = [kind for kind in requests.REQUESTS.values() if kind not in LEFT_OUT]
+    for _ in range(400):
+        # The session of another client: it must not be acted for.
+        data = bytearray(absurd(chance.choice(kinds), chance, archive.control_session_id).encode())
+        for _ in range(chance.randint(0, 4)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        del data[chance.randrange(len(data) + 1) :]
+        stranger.send(bytes(data), timeout=TIMEOUT_S)
+
+    assert archive.list_recording(recording_id).stop_position > 0
+    assert len(archive.list_recordings()) == 1
+    assert messages_of(archive.replay(recording_id, IPC, 950, ALL), 200) == expected(200)
+    assert all("Traceback" not in str(error) for error in served.errors)

@@ -1,7 +1,8 @@
-"""Sessions, recordings and lists of an archive that is served, with our client."""
+"""Recordings and lists of an archive that is served, with our client."""
 
 from __future__ import annotations
 
+import os
 import struct
 
 import pytest
@@ -30,12 +31,11 @@ from aeron_core.archive import (
     SourceLocation,
 )
 from aeron_core.errors import (
-    ArchiveAuthenticationError,
-    ArchiveDisconnectedError,
     ArchiveErrorCode,
     ArchiveInUseError,
     ArchiveRefusedError,
     ConfigurationError,
+    RecordingError,
 )
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.messages import messages
@@ -211,85 +211,6 @@ def test_a_recording_needs_space_and_is_started_once(serve, aeron):
         archive.start_recording(IPC, 100)
 
 
-def test_a_request_of_an_unknown_template_has_an_error(serve, aeron):
-    serve()
-    archive = connect(aeron)
-    session = archive._session
-    template = struct.pack("<HHHHqq", 16, 999, 101, 14, archive.control_session_id, 123456)
-
-    assert session._publication.offer(template) > 0
-
-    found = []
-
-    def has_error() -> bool:
-        archive.poll_for_recording_signals()
-        error = session.take_error()
-        if error is not None:
-            found.append(error)
-        return bool(found)
-
-    await_true(has_error, "the error")
-    assert "template 999" in str(found[0])
-    assert found[0].correlation_id == 123456
-
-
-def test_damaged_requests_do_not_stop_the_archive(serve, aeron):
-    served = serve()
-    publication = aeron.add_exclusive_publication(IPC, 10)
-    publication.await_connected(TIMEOUT_S)
-    for data in (
-        b"",
-        b"\x01",
-        struct.pack("<HHHH", 65535, 58, 101, 14),
-        struct.pack("<HHHHqiiI", 16, 58, 101, 14, 1, 20, 1 << 16, 2**31),
-        struct.pack("<HHHHqq", 16, 8, 101, 14, 1, 1),
-        struct.pack("<HHHHq", 8, 3, 101, 14, 1),
-        struct.pack("<HHHHqq", 16, 8, 55, 14, 1, 1),
-    ):
-        publication.send(data, timeout=TIMEOUT_S)
-
-    assert connect(aeron).list_recordings() == []
-    assert served.errors
-
-
-def test_a_client_of_another_version_or_with_wrong_credentials_is_refused(serve, aeron):
-    serve(credentials=b"secret")
-
-    with pytest.raises(ArchiveAuthenticationError):
-        connect(aeron, credentials=b"wrong")
-    with pytest.raises(ArchiveAuthenticationError):
-        connect(aeron)
-    with connect(aeron, credentials=b"secret") as archive:
-        assert archive.list_recordings() == []
-
-
-def test_a_session_ends_with_its_client_and_other_sessions_continue(serve, aeron):
-    served = serve()
-    first, second = connect(aeron), connect(aeron)
-    first.close()
-    await_true(lambda: len(served.server._archive.sessions) == 1, "the end of the session")
-
-    assert second.list_recordings() == []
-    assert second.archive_id == served.server.archive_id
-    served.stop()
-    with pytest.raises(ArchiveDisconnectedError):
-        second.list_recordings()
-
-
-def test_a_client_acts_for_no_session_of_another(serve, aeron):
-    served = serve()
-    archive, other = connect(aeron), connect(aeron)
-    recording_id = record(archive, 10)
-    request = struct.pack(
-        "<HHHHqqq", 24, 104, 101, 14, archive.control_session_id, 1, recording_id
-    )  # purge the recording
-
-    assert other._session._publication.offer(request) > 0
-
-    await_true(lambda: served.errors, "the report")
-    assert other.list_recording(recording_id) is not None
-
-
 def test_events_report_the_progress_of_a_recording(serve, aeron, free_port):
     serve(events_channel=IPC)
     found = []
@@ -335,6 +256,26 @@ def test_an_archive_has_its_folder_for_itself(serve, aeron, tmp_path):
     Archive.create(tmp_path / "ours")
     with pytest.raises(ConfigurationError, match="recordings of aeron-core"):
         serve("ours")
+
+
+@pytest.mark.parametrize("name", ["archive.catalog", "archive-mark.dat"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_a_folder_whose_files_are_of_another_kind_is_refused(serve, tmp_path, name, kind):
+    serve().stop()
+    path, target = tmp_path / "archive" / name, tmp_path / "target"
+    path.rename(target)
+    content = target.read_bytes()
+    if kind == "link":
+        path.symlink_to(target)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+
+    with pytest.raises(RecordingError, match=name):
+        serve()
+
+    assert target.read_bytes() == content
 
 
 def test_a_recording_of_a_killed_archive_ends_after_its_last_frame(serve, aeron):

@@ -149,7 +149,7 @@ def test_a_replay_without_a_subscriber_is_an_error(serve, aeron):
     await_true(lambda: archive.poll_for_recording_signals() or errors, "the error")
 
     assert "no subscriber connected" in str(errors[0])
-    assert not served.server._archive.replays
+    await_true(lambda: not served.server._archive.replays, "the end of the replay")
 
 
 def test_a_replay_outside_of_the_recording_is_refused(serve, aeron):

@@ -8,16 +8,21 @@ import io.aeron.archive.client.ReplayParams;
 import io.aeron.archive.client.ReplicationParams;
 import io.aeron.archive.codecs.RecordingSignal;
 import io.aeron.archive.codecs.SourceLocation;
+import io.aeron.security.CredentialsSupplier;
+import io.aeron.security.NullCredentialsSupplier;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /** What the Java client of Aeron Archive requests of an archive of either kind. */
@@ -32,11 +37,34 @@ final class ArchiveRequests
         }
     }
 
+    /** Credentials, and the HMAC of a challenge. */
+    record Secret(String credentials, String secret) implements CredentialsSupplier
+    {
+        public byte[] encodedCredentials()
+        {
+            return credentials.getBytes(StandardCharsets.US_ASCII);
+        }
+
+        public byte[] onChallenge(final byte[] encodedChallenge)
+        {
+            try
+            {
+                final Mac mac = Mac.getInstance("HmacSHA256");
+                mac.init(new SecretKeySpec(secret.getBytes(StandardCharsets.US_ASCII), "HmacSHA256"));
+                return mac.doFinal(encodedChallenge);
+            }
+            catch (final GeneralSecurityException error)
+            {
+                throw new IllegalStateException(error);
+            }
+        }
+    }
+
     private ArchiveRequests()
     {
     }
 
-    /** Connect: directory of the driver, request and response channel. */
+    /** Connect: directory of the driver, request and response channel; credentials, and a secret for a challenge. */
     static Requester connect(final String[] args)
     {
         final List<RecordingSignal> signals = new CopyOnWriteArrayList<>();
@@ -44,6 +72,7 @@ final class ArchiveRequests
             .aeronDirectoryName(args[0])
             .controlRequestChannel(args[1])
             .controlResponseChannel(args[2])
+            .credentialsSupplier(args.length > 3 ? new Secret(args[3], args[4]) : new NullCredentialsSupplier())
             .recordingSignalConsumer((session, correlation, recording, subscription, position, signal) ->
                 signals.add(signal))), signals);
     }

@@ -9,6 +9,7 @@ import io.aeron.archive.codecs.SourceLocation;
 import io.aeron.archive.status.RecordingPos;
 import io.aeron.driver.MediaDriver;
 import io.aeron.driver.ThreadingMode;
+import io.aeron.security.NullCredentialsSupplier;
 import java.io.File;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -68,16 +69,21 @@ final class Archives
                 case "token" -> archive.authenticatorSupplier(() -> new TokenAuthenticator(option[1], false));
                 case "challenge" -> archive.authenticatorSupplier(() -> new TokenAuthenticator(option[1], true));
                 case "checksum" -> archive.recordChecksum(io.aeron.archive.checksum.Checksums.newInstance(option[1]));
+                case "replay-checksum" ->
+                    archive.replayChecksum(io.aeron.archive.checksum.Checksums.newInstance(option[1]));
                 default -> throw new IllegalArgumentException("unknown option: " + args[i]);
             }
         }
         return ArchivingMediaDriver.launch(driver, archive);
     }
 
-    static Client connect(final String directory)
+    /** Connect: directory of the driver, and credentials if there are some. */
+    static Client connect(final String[] args)
     {
         return new Client(AeronArchive.connect(new AeronArchive.Context()
-            .aeronDirectoryName(directory)
+            .aeronDirectoryName(args[0])
+            .credentialsSupplier(args.length > 1 ?
+                new ArchiveRequests.Secret(args[1], "") : new NullCredentialsSupplier())
             .controlRequestChannel("aeron:ipc")
             .controlResponseChannel("aeron:ipc")));
     }

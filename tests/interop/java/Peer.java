@@ -141,7 +141,7 @@ public final class Peer
             case "list-counters" -> listCounters(object(args[0], Client.class).aeron());
             case "archive-samples" -> ArchiveSamples.all();
             case "archive" -> keep(Archives.launch(args));
-            case "archive-client" -> keep(Archives.connect(args[0]));
+            case "archive-client" -> keep(Archives.connect(args));
             case "archive-record" ->
                 keep(Archives.record(object(args[0], Archives.Client.class), args[1], Integer.parseInt(args[2])));
             case "archive-extend" -> keep(Archives.extend(

@@ -12,7 +12,7 @@ from aeron_core.protocol import commands as c
 from aeron_core.protocol import responses
 from aeron_core.protocol.cnc import CncFile
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 CLIENT, STRANGER, OBSERVER = 1_000_000, 2_000_000, 3_000_000
 IPC = "aeron:ipc"
 UDP, ELSEWHERE = "aeron:udp?endpoint=127.1.0.1:24700", "aeron:udp?endpoint=127.1.0.1:24701"

@@ -4,6 +4,7 @@ import random
 import zlib
 
 import pytest
+from archive_frames import crc32c
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.recording._native import sums
@@ -28,6 +29,18 @@ def test_a_sum_continues_that_of_the_bytes_before(crc32):
     first = crc32(AtomicBuffer(data), 0, 333, 0)
 
     assert crc32(AtomicBuffer(data), 333, 667, first) == zlib.crc32(data)
+
+
+def test_sums_of_the_castagnoli_polynomial_are_those_of_its_definition():
+    # The value that catalogues of CRCs list as `check`.
+    assert sums.crc32c(AtomicBuffer(b"123456789"), 0, 9) == 0xE3069283
+    data = random.Random(3).randbytes(400)
+    buffer = AtomicBuffer(data)
+    for begin in range(9):
+        for length in range(60):
+            assert sums.crc32c(buffer, begin, length) == crc32c(data[begin : begin + length])
+    with pytest.raises(IndexError):
+        sums.crc32c(buffer, 390, 11)
 
 
 @pytest.mark.parametrize("crc32", [sums.crc32, sums.crc32_by_tables])

@@ -1,4 +1,4 @@
-"""Pairs of drivers with a recorder."""
+"""Pairs of drivers with a recorder, and the errors of recovery."""
 
 import pytest
 from recorded_pair import RecordedPair
@@ -22,3 +22,9 @@ def make_pair(tmp_path):
 @pytest.fixture
 def pair(make_pair):
     return make_pair()
+
+
+@pytest.fixture
+def reported():
+    """Errors that recovery reports."""
+    return []

@@ -158,6 +158,22 @@ def test_a_full_disk_rejects_the_batch_and_keeps_earlier_ones(archive, appender,
     assert payloads(archive) == [b"a", b"b"]
 
 
+def test_the_flush_of_a_long_batch_begins_while_it_is_written(archive, appender, monkeypatch):
+    begun = []
+    monkeypatch.setattr(recording_writer, "_BEGUN_LENGTH", 10_000)
+    monkeypatch.setattr(os, "posix_fadvise", lambda fd, *arguments: begun.append(arguments))
+
+    appender.append(0, [column(*[bytes(1000)] * 300)])
+
+    ends = [offset + length for offset, length, _ in begun]
+    assert len(begun) > 2
+    assert {kind for *_, kind in begun} == {os.POSIX_FADV_DONTNEED}
+    assert all(
+        offset in {0, end} for (offset, *_), end in zip(begun[1:], ends, strict=False)
+    )  # 0: of the next segment
+    assert payloads(archive) == [bytes(1000)] * 300
+
+
 def test_an_empty_batch_is_committed(archive, appender):
     assert appender.append(0, []).last_batch_id == 0
     assert payloads(archive) == []

@@ -3,18 +3,14 @@
 import os
 
 import pytest
+from dead_writers import LATER_NS, die, faults, resume, tear
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.errors import CorruptRecordingError, RecordingError
-from aeron_core.recording.reading.messages import messages
-from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.storage import file_store, mark
 from aeron_core.recording.storage.check_sums import check_sum
 from aeron_core.recording.storage.index import entry_bytes
 from aeron_core.recording.storage.recording import Recording
 from aeron_core.recording.writing.continuation import stop_interrupted_recordings
-from aeron_core.recording.writing.durability import Durability, DurabilityPolicy
-from aeron_core.recording.writing.recording_writer import RecordingWriter
 from aeron_core.recording.writing.recovery import Resumption, recover
 from aeron_core.recording.writing.segment_writer import SegmentWriter
 from aeron_core.testing.recordings import (
@@ -26,42 +22,7 @@ from aeron_core.testing.recordings import (
     padding_at,
 )
 
-LATER_NS = NOW_NS + 10**9
 BEGIN, END = 0x80, 0x40
-REPORTED = []
-
-
-@pytest.fixture(autouse=True)
-def _no_reports():
-    REPORTED.clear()
-
-
-def die(written):
-    """Leave the files as a killed process does."""
-    written.writer.abandon()
-
-
-def resume(written):
-    resumption = recover(written.store, 0, LATER_NS)
-    written.writer = RecordingWriter(
-        written.store, written.writer.descriptor, Durability(), now_ns=LATER_NS, resumption=resumption
-    )
-    return resumption
-
-
-def tear(written, data, at):
-    with (written.folder / "0-0.rec").open("r+b") as file:
-        file.seek(at)
-        file.write(data)
-
-
-def faults(written):
-    found = verify(written.store, written.archive.recording(0), LATER_NS, lambda length: None).faults
-    return [(fault.position, fault.file) for fault in found]
-
-
-def content(written):
-    return {path.name: path.read_bytes() for path in written.folder.iterdir()}
 
 
 def test_a_recording_continues_at_its_position(written):
@@ -207,16 +168,16 @@ def test_recovering_twice_changes_nothing(written):
     assert (written.folder / "0-0.idx").read_bytes() == index
 
 
-def test_after_a_machine_crash_a_recording_ends_with_its_flushed_data(written, monkeypatch):
+def test_after_a_machine_crash_a_recording_ends_with_its_flushed_data(written, monkeypatch, reported):
     written.append(b"a")
     written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
     written.writer._mark.move(128)  # as a page that was written back before the frames
     die(written)
 
-    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=True, report=REPORTED.append)
+    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=True, report=reported.append)
     assert written.archive.recording(0).is_live  # its recorder died, and it may continue
     monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
-    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=True, report=REPORTED.append)
+    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=True, report=reported.append)
 
     recording = written.archive.recording(0)
     assert (recording.is_live, recording.position, written.data()) == (False, 64, frames_at(0, [b"a"]))
@@ -224,12 +185,12 @@ def test_after_a_machine_crash_a_recording_ends_with_its_flushed_data(written, m
     assert written.archive.recording(0).is_live
 
 
-def test_after_the_end_of_its_driver_a_recording_ends_with_its_written_data(written):
+def test_after_the_end_of_its_driver_a_recording_ends_with_its_written_data(written, reported):
     written.append(b"a")
     written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
     die(written)
 
-    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=False, report=REPORTED.append)
+    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=False, report=reported.append)
 
     recording = written.archive.recording(0)
     assert (recording.is_live, written.data()) == (False, frames_at(0, [b"a", b"b"]))
@@ -273,144 +234,3 @@ def test_folders_are_flushed_before_their_content(tmp_path, monkeypatch):
     RecordingUnderTest.begin(tmp_path / "deep" / "archive")
 
     assert {tmp_path, tmp_path / "deep", tmp_path / "deep" / "archive"} <= set(synced)
-
-
-@pytest.mark.parametrize("at", [0, 6, 8, 32], ids=["length", "type", "term offset", "payload"])
-def test_damage_of_the_last_covered_data_is_kept_reported_and_found_by_readers(written, at):
-    written.append(b"a")
-    written.append(b"b")
-    tear(written, b"\x07", 64 + at)
-    die(written)
-
-    resumption = resume(written)
-    written.append(b"c")
-
-    assert resumption == Resumption(128, 128)
-    assert [text.partition(";")[0] for text in resumption.damage] == [
-        "recording 0 position 64: 0-0.rec: the frames up to 128 do not have the checksums of 0-0.idx"
-    ]
-    assert "`aeron-core recordings verify --accept`" in resumption.damage[0]
-    assert faults(written) == [(64, "0-0.rec")]
-    read = []
-    with pytest.raises(CorruptRecordingError, match="recording 0 position 64: "):
-        read.extend(messages(written.archive.recording(0), 0, 192))
-    assert next(messages(written.archive.recording(0), 128, 192)).payload == b"c"
-
-
-def test_several_damaged_pieces_are_one_report(written):
-    for payload in (b"a", b"b", b"c"):
-        written.append(payload)
-    tear(written, b"x", 64 + 32)
-    tear(written, b"x", 128 + 32)
-    die(written)
-
-    (text,) = resume(written).damage
-
-    assert text.startswith("recording 0 position 64: 0-0.rec: the frames up to 192 do not have the checksums")
-    assert faults(written) == [(64, "0-0.rec"), (128, "0-0.rec")]
-
-
-def test_written_data_behind_damage_is_kept(written):
-    written.append(b"a")
-    written.writer.append(memoryview(frames_at(64, [b"b", b"c"])), written.now_ns)
-    tear(written, b"x", 32)
-    die(written)
-
-    assert resume(written) == Resumption(192, 192)
-    assert faults(written) == [(0, "0-0.rec")]
-
-
-def garble_an_entry(written):
-    with (written.folder / "0-0.idx").open("r+b") as file:
-        file.seek(24)
-        file.write(b"\x07")
-
-
-@pytest.mark.parametrize(
-    ("damage", "fault"),
-    [
-        (garble_an_entry, (64, "0-0.idx")),
-        (lambda written: (written.folder / "0-0.idx").unlink(), (0, "0-0.idx")),
-        (lambda written: os.truncate(written.folder / "0-0.rec", 64), (64, "0-0.rec")),
-    ],
-    ids=["an entry of the index", "no index", "frames that are missing"],
-)
-def test_files_that_cannot_be_continued_are_kept_as_they_are(written, damage, fault):
-    written.append(b"a")
-    written.append(b"b")
-    written.append(b"c")
-    damage(written)
-    die(written)
-    before = content(written)
-
-    resumption = recover(written.store, 0, LATER_NS)
-
-    assert not resumption.can_continue
-    assert len(resumption.damage) == 1
-    assert content(written) == before
-    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=False, report=REPORTED.append)
-    assert [type(error) for error in REPORTED] == [CorruptRecordingError]
-    assert written.archive.recording(0).descriptor.stop_position == 192
-    assert faults(written) == [fault]
-
-
-def test_flushed_data_that_a_crash_of_the_machine_does_not_explain_is_kept(begin, monkeypatch):
-    written = begin(policy=DurabilityPolicy.BLOCK)
-    written.append(b"a")
-    written.append(b"b")
-    tear(written, b"x", 64 + 32)
-    die(written)
-    monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
-
-    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=True, report=REPORTED.append)
-
-    assert [str(error).partition(":")[0] for error in REPORTED] == ["recording 0 position 64"]
-    assert faults(written) == [(64, "0-0.rec")]
-
-
-def test_data_that_was_not_flushed_before_a_crash_of_the_machine_is_truncated_silently(begin, monkeypatch):
-    written = begin(policy=DurabilityPolicy.BLOCK)
-    written.append(b"a")
-    # Covered, and not flushed.
-    written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns + 10**7)
-    tear(written, bytes(64), 64)
-    die(written)
-    monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
-
-    assert recover(written.store, 0, LATER_NS) == Resumption(64, 64)
-    assert (written.folder / "0-0.rec").stat().st_size == 64
-    assert recover(written.store, 0, LATER_NS).damage == ()
-
-
-def test_a_damaged_mark_is_kept_under_another_name_and_stops_no_other_recording(written):
-    other = RecordingUnderTest.begin(written.store.folder, session_id=12)
-    written.append(b"a")
-    other.append(b"b")
-    tear_mark = written.folder / "mark"
-    tear_mark.write_bytes(b"x" + tear_mark.read_bytes()[1:])
-    die(written)
-    die(other)
-
-    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=False, report=REPORTED.append)
-
-    (error,) = REPORTED
-    assert str(error).endswith("bytes that begin with MARK and version 1; it is kept as mark.damaged")
-    assert [recording.is_live for recording in written.archive.recordings()] == [False, False]
-    assert other.archive.recording(1).position == 64
-
-
-def test_an_index_that_cannot_be_read_is_reported_and_stops_no_other_recording(written):
-    other = RecordingUnderTest.begin(written.store.folder, session_id=12)
-    written.append(b"a")
-    other.append(b"b")
-    die(written)
-    die(other)
-    (written.folder / "0-0.idx").unlink()
-    (written.folder / "0-0.idx").mkdir()
-
-    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=False, report=REPORTED.append)
-
-    (error,) = REPORTED
-    assert type(error) is RecordingError
-    assert "0-0.idx: Is a directory" in str(error)
-    assert [recording.is_live for recording in written.archive.recordings()] == [True, False]

@@ -8,8 +8,10 @@ Source: Catalog.java; the layout is in docs/wire/archive-files.md.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +23,7 @@ from aeron_core.archive.server.files.segment_files import SegmentFiles
 from aeron_core.errors import CorruptRecordingError, RecordingError
 from aeron_core.file_access import FileAccess
 from aeron_core.protocol.archive.codes import NULL_VALUE
-from aeron_core.recording.storage.file_store import LocalStore, write_failure
+from aeron_core.recording.storage.file_store import LocalStore, sync_folder, write_failure
 from aeron_core.recording.storage.foreign.catalog import CATALOG, CatalogEntry, CatalogReader
 from aeron_core.recording.storage.foreign.contents import ForeignContents
 
@@ -33,6 +35,9 @@ _ALIGNMENT: Final = 64
 _CAPACITY: Final = 1024 * 1024
 #: Longest file. Source: Catalog.MAX_CATALOG_LENGTH.
 _MAX_LENGTH: Final = 2**31 - 1
+#: Of a copy that replaces the file, and bytes of one step of its making. Invented.
+_COPY_SUFFIX: Final = ".new"
+_COPY_LENGTH: Final = 1024 * 1024
 _HEADER: Final = struct.Struct("<iiqi12x")
 _NEXT_ID_OFFSET: Final = 8
 _ENTRY_HEADER: Final = struct.Struct("<iii20x")
@@ -59,14 +64,18 @@ class Catalog:
 
     def __init__(self, folder: Path, now_ms: int, *, sync: bool = False) -> None:
         self._path = folder / CATALOG
+        self._copy_path = folder / f"{CATALOG}{_COPY_SUFFIX}"
         self._sync = sync
         self.entries: dict[int, Catalogued] = {}  # in the order of their ids
+        # Of `entries`, sorted: the list of a client takes many duty cycles, and needs no copy.
+        self._ids: list[int] = []
         self._slots: dict[int, _Slot] = {}
         try:
             self._fd = FileAccess.like(folder).open(self._path, os.O_RDWR | os.O_NOFOLLOW)
         except OSError as error:
             raise write_failure("open", self._path, error) from error
         try:
+            self._copy_path.unlink(missing_ok=True)  # of a process that was killed
             self._capacity = os.fstat(self._fd).st_size
             if self._capacity == 0:
                 self._create()
@@ -93,27 +102,21 @@ class Catalog:
         self._next_id += 1
         self._write(_NEXT_ID_OFFSET, _INT64.pack(self._next_id))
         self.entries[entry.recording_id] = entry
+        self._ids.append(entry.recording_id)
         return entry
 
     def replace(self, entry: Catalogued) -> None:
-        """Replace the entry with the same id, whose texts may be longer: entries after it move."""
+        """Replace the entry with the same id, whose texts may be longer: then the file is replaced by a new one."""
         slot, data = self._slots[entry.recording_id], self._framed(entry.encode())
         if len(data) < slot.length:
             data = (
                 _ENTRY_HEADER.pack(slot.length - _ENTRY_HEADER.size, _VALID, 0) + data[_ENTRY_HEADER.size :]
             )
             data += bytes(slot.length - len(data))
-        shift, following = len(data) - slot.length, slot.offset + slot.length
-        if shift:
-            self._reserve(self._end + shift)
-            data += self._read(following, self._end - following)
-        self._write(slot.offset, data)
-        if shift:
-            self._end += shift
-            for other in self._slots.values():
-                if other.offset >= following:
-                    other.offset += shift
-            slot.length += shift
+        if len(data) == slot.length:
+            self._write(slot.offset, data)
+        else:
+            self._move_behind(slot, data)
         self.entries[entry.recording_id] = entry
 
     def update(
@@ -134,11 +137,15 @@ class Catalog:
         """Mark a recording as deleted; its id is not used again."""
         self._write(self._slots[recording_id].offset + _STATE_OFFSET, struct.pack("<i", _DELETED))
         del self.entries[recording_id]
+        del self._ids[bisect_left(self._ids, recording_id)]
         # Its slot stays, because entries before it may grow.
 
     def from_id(self, recording_id: int) -> Iterator[Catalogued]:
         """Yield the recordings from an id on, in the order of their ids."""
-        return (entry for key, entry in list(self.entries.items()) if key >= recording_id)
+        while (index := bisect_left(self._ids, recording_id)) < len(self._ids):
+            found = self._ids[index]
+            yield self.entries[found]
+            recording_id = found + 1
 
     def _create(self) -> None:
         self._reserve(_CAPACITY)
@@ -160,6 +167,7 @@ class Catalog:
             highest = max(highest, entry.recording_id)
             if entry.is_valid:
                 self.entries[entry.recording_id] = self.check(_catalogued(entry))
+        self._ids = sorted(self.entries)
         # The header is written after the entry.
         self._next_id = max(reader.next_recording_id, highest + 1)
 
@@ -172,6 +180,9 @@ class Catalog:
             and segment >= term
             and segment & (segment - 1) == 0
             and start >= 0
+            and start % wire.FRAME_ALIGNMENT == 0
+            and wire.DATA_HEADER_LENGTH < entry.mtu_length <= wire.MAX_UDP_PAYLOAD_LENGTH
+            and entry.mtu_length % wire.FRAME_ALIGNMENT == 0
             and (entry.stop_position == NULL_VALUE or entry.stop_position >= start)
         )
         if not is_possible:
@@ -194,27 +205,63 @@ class Catalog:
             SegmentFiles(folder, entry).erase_after(end)
             self.update(entry.recording_id, stop_position=end, stop_time_ms=now_ms)
 
+    def _move_behind(self, slot: _Slot, data: bytes) -> None:
+        """Give an entry a longer slot. Entries behind it move, so this is done in a copy, which replaces the file.
+
+        A process that is killed, or a reader, finds the old file or the new one.
+        """
+        shift, following = len(data) - slot.length, slot.offset + slot.length
+        capacity = self._capacity_for(self._end + shift)
+        copy = self._copy_path
+        try:
+            copy.unlink(missing_ok=True)
+            fd = FileAccess.like(self._path.parent).open(copy, os.O_RDWR | os.O_EXCL | os.O_NOFOLLOW)
+            try:
+                _copy(self._fd, fd, 0, slot.offset, 0)
+                _write_at(fd, slot.offset, data)
+                _copy(self._fd, fd, following, self._end, shift)
+                os.ftruncate(fd, capacity)
+                os.fsync(fd)
+                os.replace(copy, self._path)
+            except BaseException:
+                os.close(fd)
+                copy.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise write_failure("write", copy, error) from error
+        os.close(self._fd)
+        self._fd, self._capacity = fd, capacity
+        self._end += shift
+        for other in self._slots.values():
+            if other.offset >= following:
+                other.offset += shift
+        slot.length += shift
+        sync_folder(self._path.parent)
+
     def _framed(self, descriptor: bytes) -> bytes:
         length = _ENTRY_HEADER.size + len(descriptor)
         whole = -(-length // self._alignment) * self._alignment
         header = _ENTRY_HEADER.pack(whole - _ENTRY_HEADER.size, _VALID, 0)
         return header + descriptor + bytes(whole - length)
 
-    def _reserve(self, length: int) -> None:
-        """Make the file long enough for `length` bytes and the zeros that end the entries."""
+    def _capacity_for(self, length: int) -> int:
+        """Return the capacity of a file with `length` bytes, with space for more entries."""
         if length > _MAX_LENGTH:
             raise RecordingError(f"{self._path}: is full, with {_MAX_LENGTH} bytes: begin another archive")
         if length <= self._capacity:
+            return self._capacity
+        return min(max(length, self._capacity + self._capacity // 2), _MAX_LENGTH)
+
+    def _reserve(self, length: int) -> None:
+        """Make the file long enough for `length` bytes and the zeros that end the entries."""
+        capacity = self._capacity_for(length)
+        if capacity == self._capacity:
             return
-        capacity = min(max(length, self._capacity + self._capacity // 2), _MAX_LENGTH)
         try:
             os.ftruncate(self._fd, capacity)
         except OSError as error:
             raise write_failure("resize", self._path, error) from error
         self._capacity = capacity
-
-    def _read(self, offset: int, length: int) -> bytes:
-        return os.pread(self._fd, length, offset)
 
     def _write(self, offset: int, data: bytes) -> None:
         try:
@@ -227,6 +274,23 @@ class Catalog:
             raise RecordingError(
                 f"cannot write {self._path}: only {written} of {len(data)} bytes were written; free disk space"
             )
+
+
+def _write_at(fd: int, offset: int, data: bytes) -> None:
+    """Write all of `data` at an offset; raise OSError."""
+    written = 0
+    while written < len(data):
+        written += os.pwrite(fd, data[written:], offset + written)
+
+
+def _copy(source: int, target: int, begin: int, end: int, shift: int) -> None:
+    """Copy the bytes from `begin` to `end` of a file to another one, `shift` bytes further on; raise OSError."""
+    while begin < end:
+        data = os.pread(source, min(end - begin, _COPY_LENGTH), begin)
+        if not data:
+            raise OSError(errno.EIO, "the file has become shorter")
+        _write_at(target, begin + shift, data)
+        begin += len(data)
 
 
 def _catalogued(entry: CatalogEntry) -> Catalogued:

@@ -8,6 +8,7 @@ before the first frame and after the last; of padding only the header is written
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from aeron_core.archive.server.files.catalogued import Catalogued
 
 DELETED_SUFFIX: Final = ".del"
-_FLAGS: Final = os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: opening a named pipe would wait until another process opens it.
+_FLAGS: Final = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 #: Bytes of one search for the first frame of a file.
 _SEARCH_LENGTH: Final = 1024 * 1024
 #: Frame length, type, term offset, session, stream and term id of a data frame. Source: wire.DATA_…_OFFSET.
@@ -55,13 +57,22 @@ class SegmentFiles:
 
     def open(self, base: int, flags: int = os.O_RDONLY) -> int:
         """Return a descriptor of the file that begins at `base`; raise RecordingError if it cannot be opened."""
-        path = self.path(base)
+        return self._open_path(self.path(base), flags)
+
+    def _open_path(self, path: Path, flags: int) -> int:
         try:
             if flags & os.O_CREAT:
-                return FileAccess.like(self.folder).open(path, flags | _FLAGS)
-            return os.open(path, flags | _FLAGS)
+                fd = FileAccess.like(self.folder).open(path, flags | _FLAGS)
+            else:
+                fd = os.open(path, flags | _FLAGS)
         except OSError as error:
             raise write_failure("open", path, error) from error
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise RecordingError(
+                f"cannot open {path}: must be a regular file, not a pipe or device: remove it"
+            )
+        return fd
 
     def has_frame_at(self, position: int) -> bool:
         """Return whether a frame of the stream begins at `position`; raise RecordingError if it cannot be read."""
@@ -108,14 +119,13 @@ class SegmentFiles:
     def sync(self) -> None:
         """Flush the files and the folder to disk; raises RecordingError if that fails."""
         for path in self.all_paths():
+            fd = self._open_path(path, os.O_RDONLY)
             try:
-                fd = os.open(path, os.O_RDONLY | _FLAGS)
-                try:
-                    os.fsync(fd)
-                finally:
-                    os.close(fd)
+                os.fsync(fd)
             except OSError as error:
                 raise write_failure("flush", path, error) from error
+            finally:
+                os.close(fd)
         sync_folder(self.folder)
 
     def _is_frame(self, header: bytes, position: int) -> bool:

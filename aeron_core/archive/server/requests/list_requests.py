@@ -6,7 +6,7 @@ Source: AbstractListRecordingsSession.java, ListRecordingSubscriptionsSession.ja
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.archive.server.channels import parse, stripped
 from aeron_core.archive.server.files.segment_files import refused
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.protocol.archive.sbe import SbeMessage
+
+
+#: Bytes of a description without its three texts, and some more.
+_LENGTH_WITHOUT_TEXTS: Final = 128
 
 
 class ListRequests:
@@ -49,9 +53,8 @@ class ListRequests:
 
     def _list_for_uri(self, session: ServedSession, request: requests.ListRecordingsForUriRequest) -> None:
         found = (
-            entry
+            entry if entry.stream_id == request.stream_id and request.channel in entry.channel else None
             for entry in self._archive.catalog.from_id(request.from_recording_id)
-            if entry.stream_id == request.stream_id and request.channel in entry.channel
         )
         self._begin(session, request, found, request.record_count)
 
@@ -69,16 +72,19 @@ class ListRequests:
         self,
         session: ServedSession,
         request: requests.ListRecordingsRequest | requests.ListRecordingsForUriRequest,
-        found: Iterable[Catalogued],
+        found: Iterable[Catalogued | None],
         count: int,
     ) -> None:
         _check_no_listing(session)
 
-        def messages() -> Iterator[SbeMessage]:
+        def messages() -> Iterator[SbeMessage | None]:
             sent, next_id = 0, request.from_recording_id
             for entry in found:
                 if sent >= count:
                     break
+                if entry is None:
+                    yield None
+                    continue
                 yield _description(session, request.correlation_id, entry)
                 sent, next_id = sent + 1, entry.recording_id + 1
             if sent < max(count, 1):
@@ -158,6 +164,15 @@ def _end(
 
 
 def _description(session: ServedSession, correlation_id: int, entry: Catalogued) -> RecordingDescription:
+    # Of a catalogue that another program has written, the texts may be longer than a message of the response stream:
+    # then each is cut, because one entry must not end the lists of all clients.
+    most = max((session.max_message_length - _LENGTH_WITHOUT_TEXTS) // 3, 0)
+    texts = [
+        text.encode("ascii", "backslashreplace").decode()
+        for text in (entry.stripped_channel, entry.channel, entry.source_identity)
+    ]
+    if sum(map(len, texts)) > 3 * most:
+        texts = [text[:most] for text in texts]
     return RecordingDescription(
         session.session_id,
         correlation_id,
@@ -172,7 +187,5 @@ def _description(session: ServedSession, correlation_id: int, entry: Catalogued)
         entry.mtu_length,
         entry.session_id,
         entry.stream_id,
-        entry.stripped_channel,
-        entry.channel,
-        entry.source_identity,
+        *texts,
     )

@@ -14,11 +14,11 @@ from aeron_core.archive.server.active_replay import ActiveReplay, BoundingCounte
 from aeron_core.archive.server.channels import parse, stripped
 from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.recorded_stream import check_not_deleted
-from aeron_core.errors import ArchiveErrorCode
+from aeron_core.errors import ArchiveErrorCode, ChannelUriError
 from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import NULL_VALUE, REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
 from aeron_core.uri.builder import ChannelUriBuilder
-from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri, ParamValue
 from aeron_core.uri.values import INT64_MAX
 
 if TYPE_CHECKING:
@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 _Replay = requests.ReplayRequest | requests.BoundedReplayRequest
 #: Tokens that are valid at the same time. An invented number: far more than replays.
 _MAX_TOKENS: Final = 1024
-_COPIED: Final = ("eos", "sparse", "linger")
+_COPIED: Final = ("eos",)
+#: Source: aeron.MTU_LENGTH maximum, Configuration.MAX_UDP_PAYLOAD_LENGTH.
+_MAX_MTU: Final = 65_504
+#: Bytes of the `mtu` of a secured channel that its frames do not have. Source: docs/wire/secure-udp.md.
+_SEALING_LENGTH: Final = 64
+#: Longest linger of a replay: its log buffer stays that long. An invented number, twice the default of a driver.
+_MAX_LINGER_NS: Final = 10_000_000_000
 
 
 class ReplayRequests:
@@ -179,10 +185,19 @@ def _check_position(entry: Catalogued, position: int) -> None:
 
 def _channel(uri: ChannelUri, entry: Catalogued, position: int, response_id: int | None) -> ChannelUri:
     """Return the channel of the publication, which begins at `position` with the lengths of the recording."""
-    kept = stripped(uri, {key: uri.params[key] for key in _COPIED if key in uri})
+    more: dict[str, ParamValue | None] = {key: uri.params[key] for key in _COPIED if key in uri}
+    try:
+        linger_ns = uri.get_duration_ns("linger", None)
+    except ChannelUriError as error:
+        raise refused(str(error)) from error
+    if linger_ns is not None:
+        more["linger"] = min(linger_ns, _MAX_LINGER_NS)
+    # The terms of the recording may have 1 GiB, whatever the client asks for.
+    kept = stripped(uri, more | {"sparse": True})
     builder = ChannelUriBuilder(kept)
     builder.initial_position(position, entry.initial_term_id, entry.term_length)
-    builder.mtu(entry.mtu_length)
+    sealing_length = _SEALING_LENGTH if "security" in kept else 0
+    builder.mtu(min(entry.mtu_length + sealing_length, _MAX_MTU))
     if response_id is not None:
         builder.response_correlation_id(response_id)
     return builder.build()

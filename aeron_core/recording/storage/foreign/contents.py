@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 
 from aeron_core.errors import ConfigurationError, CorruptRecordingError
+from aeron_core.recording._native import sums
 from aeron_core.recording.storage.file_store import FileStore, LocalStore
 from aeron_core.recording.storage.foreign.catalog import CATALOG, CatalogEntry, CatalogReader
 from aeron_core.recording.storage.foreign.recorded_positions import RecordedPositions
@@ -24,7 +25,8 @@ class ForeignContents:
     The constructor raises ConfigurationError for a remote store, and the errors of `CatalogReader`.
     """
 
-    def __init__(self, files: FileStore) -> None:
+    def __init__(self, files: FileStore, checksum: int = sums.NO_CHECKSUM) -> None:
+        """`checksum`: that of all frames, one of the module `sums`."""
         if not isinstance(files, LocalStore):
             raise ConfigurationError(
                 f"{files.uri}: has the files of an Aeron Archive, which can only be read from a local folder: copy or "
@@ -35,6 +37,7 @@ class ForeignContents:
         self.uuid = str(uuid.uuid5(uuid.NAMESPACE_URL, files.folder.resolve().as_uri()))
         self._catalog = CatalogReader(self.store)
         self._positions = RecordedPositions(files)
+        self._checksum = checksum
         self._recordings: dict[int, ForeignRecording] = {}
 
     def recordings(self) -> list[ForeignRecording]:
@@ -45,7 +48,7 @@ class ForeignContents:
         for recording_id, entry in valid.items():
             if recording_id not in self._recordings:
                 self._recordings[recording_id] = ForeignRecording(
-                    self.store, self._catalog, entry, self._positions
+                    self.store, self._catalog, entry, self._positions, self._checksum
                 )
         return [self._recordings[recording_id] for recording_id in sorted(valid)]
 

@@ -1,7 +1,7 @@
 """Recording of an Aeron Archive, with the methods of one of this project.
 
-It has no index: so there are no recording times besides those of its start and its stop, and no checksums. A file has
-its full length from the beginning; zeros follow the last frame.
+It has no index: so there are no recording times besides those of its start and its stop, and no checksums but those
+that frames may have. A file has its full length from the beginning; zeros follow the last frame.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pydantic import ValidationError
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError
-from aeron_core.recording._native import faults
+from aeron_core.recording._native import faults, sums
 from aeron_core.recording.storage import names
-from aeron_core.recording.storage.descriptor import RecordingDescriptor, first_fault
+from aeron_core.recording.storage.archive import FrameChecksum
+from aeron_core.recording.storage.descriptor import RecordingDescriptor, descriptor_of, first_fault
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.foreign.catalog import CATALOG, CatalogEntry, CatalogReader
 from aeron_core.recording.storage.foreign.recorded_positions import RecordedPositions
@@ -24,7 +25,6 @@ from aeron_core.recording.storage.foreign.tail import TAIL_LENGTH, last_border
 from aeron_core.recording.storage.frame_scanner import FrameScanner
 from aeron_core.recording.storage.unindexed import UnindexedRecording
 
-_NS_PER_MS: Final = 1_000_000
 #: Bytes of one read of a scan. An invented number: longer than the longest frame, and short for frequent polls.
 _SCAN_LENGTH: Final = 256 * 1024
 #: Unit in which the kernel writes a part of a file. Source: Catalog.PAGE_SIZE.
@@ -37,12 +37,20 @@ class ForeignRecording(UnindexedRecording):
     described_in = CATALOG
 
     def __init__(
-        self, store: FileStore, catalog: CatalogReader, entry: CatalogEntry, positions: RecordedPositions
+        self,
+        store: FileStore,
+        catalog: CatalogReader,
+        entry: CatalogEntry,
+        positions: RecordedPositions,
+        checksum: int = sums.NO_CHECKSUM,
     ) -> None:
+        """`checksum`: that of the frames, one of the module `sums`."""
         super().__init__(store, entry.recording_id)
         self._catalog = catalog
         self._entry = entry
         self._positions = positions
+        self._checksum = checksum
+        self.has_frame_checksums = checksum != sums.NO_CHECKSUM
         self._scanned = _Scanned(-1, 0, 0, 0)
 
     @property
@@ -72,23 +80,8 @@ class ForeignRecording(UnindexedRecording):
         return self._descriptor
 
     def _descriptor_of(self, entry: CatalogEntry) -> RecordingDescriptor:
-        stop_ms = entry.stop_time_ms
         try:
-            return RecordingDescriptor(
-                recording_id=entry.recording_id,
-                channel=entry.channel,
-                stream_id=entry.stream_id,
-                session_id=entry.session_id,
-                source_identity=entry.source_identity,
-                initial_term_id=entry.initial_term_id,
-                term_length=entry.term_length,
-                mtu_length=entry.mtu_length,
-                segment_length=entry.segment_length,
-                start_position=entry.start_position,
-                stop_position=entry.stop_position,
-                start_time_ns=entry.start_time_ms * _NS_PER_MS,
-                stop_time_ns=None if stop_ms is None else stop_ms * _NS_PER_MS,
-            )
+            return descriptor_of(entry, entry.channel)
         except ValidationError as error:
             raise CorruptRecordingError(
                 f"{self._store.uri}/{CATALOG} offset {entry.offset}: {first_fault(error, 'entry')}; restore a copy of "
@@ -154,12 +147,26 @@ class ForeignRecording(UnindexedRecording):
         """Whether the Archive runs."""
         return self._positions.is_running
 
-    def scanner(self) -> FrameScanner:
+    def detect_checksum(self) -> FrameChecksum | None:
+        """Return the checksum of the first frames, None if they have none, or are damaged or empty."""
+        begin = self.start_position
+        data = AtomicBuffer(self._read(begin, min(_SCAN_LENGTH, self.position - begin)))
+        by_kind = {
+            kind: self._scanner(kind.code).scan(data, 0, data.capacity, begin) for kind in FrameChecksum
+        }
+        longest = max(by_kind.values())
+        found = [kind for kind, length in by_kind.items() if length == longest]
+        return found[0] if len(found) == 1 else None  # both fail, or both take empty frames
+
+    def scanner(self, *, verify: bool = True) -> FrameScanner:
         """Return a scanner for frames of this recording, with any session id.
 
         An extended recording contains several sessions, and an Archive with checksums stores them in place of the
-        session id.
+        session id. `verify`: whether to compare those that the archive was opened with.
         """
+        return self._scanner(self._checksum if verify else sums.NO_CHECKSUM)
+
+    def _scanner(self, checksum: int) -> FrameScanner:
         descriptor = self.descriptor
         return FrameScanner(
             descriptor.session_id,
@@ -167,6 +174,7 @@ class ForeignRecording(UnindexedRecording):
             descriptor.initial_term_id,
             descriptor.term_length,
             checks_session=False,
+            checksum=checksum,
         )
 
     def segments(self) -> list[int]:
@@ -223,7 +231,8 @@ class ForeignRecording(UnindexedRecording):
 
     def _scan(self, begin: int, end: int) -> _Scanned:
         """Scan the frames from `begin`, where one begins, up to `end` or the first that is invalid."""
-        scanner = self.scanner()
+        # Without checksums: a damaged frame must not end the recording before it.
+        scanner = self.scanner(verify=False)
         last = border = position = begin
         while position < end:
             data = AtomicBuffer(self._read(position, min(_SCAN_LENGTH, end - position)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
 from aeron_core.archive.server.files.catalog import Catalog
 from aeron_core.archive.server.files.catalogued import Catalogued
 from aeron_core.archive.server.files.segment_files import SegmentFiles
-from aeron_core.errors import CorruptRecordingError
+from aeron_core.errors import CorruptRecordingError, RecordingError
 from aeron_core.recording import Archive
 
 TERM_LENGTH = 64 * 1024
@@ -78,6 +80,32 @@ def test_a_replaced_entry_may_be_shorter_and_longer_again(tmp_path):
         catalog = Catalog(tmp_path, 2)
         assert list(catalog.entries.values()) == [changed, second]
     catalog.close()
+
+
+def test_a_longer_entry_replaces_the_file_as_a_whole_so_that_a_kill_damages_nothing(tmp_path, monkeypatch):
+    catalog = Catalog(tmp_path, 1)
+    first, second = catalog.add(ENTRY), catalog.add(ENTRY)
+    path = tmp_path / "archive.catalog"
+    before = path.read_bytes()
+    (tmp_path / "archive.catalog.new").write_bytes(b"of a process that was killed")
+    longer = "aeron:ipc?alias=" + "q" * 900
+
+    with path.open("rb") as old:
+        with monkeypatch.context() as patch:
+            patch.setattr("os.replace", Mock(side_effect=OSError(errno.ENOSPC, "no space")))
+            with pytest.raises(RecordingError, match="no space"):
+                catalog.update(first.recording_id, channel=longer)
+        assert path.read_bytes() == before
+        assert list(catalog.entries.values()) == [first, second]
+        changed = catalog.update(first.recording_id, channel=longer)
+        assert old.read() == before
+
+    assert catalog.add(ENTRY).recording_id == 2
+    catalog.close()
+    again = Catalog(tmp_path, 2)
+    assert list(again.entries.values())[:2] == [changed, second]
+    again.close()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["archive.catalog"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from aeron_core.errors import ClosedError
 
 IPC = "aeron:ipc"
 TERM = "aeron:ipc?term-length=64k"
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 SEGMENT_LENGTH = 128 * 1024
 ALL = ReplayParams(length=REPLAY_ALL_AND_STOP)
 

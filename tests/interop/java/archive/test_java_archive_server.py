@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,130 +12,17 @@ from archive_scenario import SEGMENT_LENGTH
 from java_peer import JavaError, JavaPeer
 from messages import Checksum, expected_checksum, message
 from party_facts import await_true
+from served_sites import COUNT, IPC, TIMEOUT_S, purged
 
-import aeron_core
-from aeron_core.archive import AeronArchive, RecordingSignal, ReplicationParams
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.messages import messages
 
 pytestmark = pytest.mark.interop
 
-COUNT = 1000
-TIMEOUT_S = 20
-IPC = "aeron:ipc"
-ENVIRONMENT = {
-    **os.environ,
-    "AERON_IPC_TERM_BUFFER_LENGTH": "256k",
-    "AERON_TERM_BUFFER_LENGTH": "256k",
-    "AERON_THREADING_MODE": "SHARED",
-    "AERON_DIR_DELETE_ON_SHUTDOWN": "true",
-    "AERON_TIMER_INTERVAL": "100ms",
-}
 JAVA_TO_OURS = "Java client → our archive"
 JAVA_OVER_UDP = "Java client, Java driver → our archive"
 OURS_FROM_JAVA = "our archive ← Java archive"
 JAVA_FROM_OURS = "Java archive ← our archive"
-
-
-@dataclass
-class Site:
-    """An archive of ours with its driver, in a process of its own."""
-
-    directory: Path
-    folder: Path
-    control: str
-    process: subprocess.Popen[bytes]
-
-    def stop(self) -> None:
-        """Stop it as an operator does."""
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(TIMEOUT_S) == 0
-
-
-@pytest.fixture
-def serve(java, free_port, tmp_path):
-    """Start archives of ours, each with a driver of its own."""
-    sites: list[Site] = []
-
-    def start(name: str = "a", folder: Path | None = None, *options: str) -> Site:
-        control = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
-        directory, folder = tmp_path / f"driver-{name}", folder or tmp_path / f"archive-{name}"
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "aeron_core", "archive", str(folder), "--embedded"),
-                *("--aeron-dir", str(directory), "--control-channel", control),
-                *("--segment-length", str(SEGMENT_LENGTH), *options),
-            ],
-            env=ENVIRONMENT,
-        )
-        sites.append(Site(directory, folder, control, process))
-        with aeron_core.connect(directory) as aeron:
-            AeronArchive.connect(aeron, control_request_channel=IPC, control_response_channel=IPC).close()
-        return sites[-1]
-
-    yield start
-    for site in sites:
-        if site.process.poll() is None:
-            site.stop()
-
-
-class Client:
-    """A Java client of an archive."""
-
-    def __init__(self, java: JavaPeer, directory: Path, request: str = IPC, response: str = IPC) -> None:
-        self.java = java
-        self.handle = java.call("archive-requester", directory, request, response)
-        self.simple = java.call("archive-client", directory) if request == IPC else None
-
-    def __call__(self, name: str, *arguments: object) -> str:
-        """Send a request and return its result as text."""
-        return self.java.call("archive-request", self.handle, name, *arguments)
-
-    def record(self, stream_id: int, count: int = COUNT) -> int:
-        """Record messages of a new publication and return the id of the stopped recording."""
-        publication = self.java.call("archive-record", self.simple, IPC, stream_id)
-        return self.recorded(publication, count)
-
-    def extend(self, recording_id: int, stream_id: int, count: int) -> int:
-        """Continue a recording with messages from the first one on."""
-        return self.recorded(
-            self.java.call("archive-extend", self.simple, recording_id, IPC, stream_id), count
-        )
-
-    def recorded(self, publication: str, count: int) -> int:
-        """Send messages, wait until they are recorded, and stop."""
-        self.java.call("send", publication, count)
-        recording_id = int(self.java.call("archive-await", self.simple, publication))
-        self.java.call("archive-stop", self.simple, publication, recording_id)
-        self.java.call("close", publication)
-        return recording_id
-
-    def replayed(self, recording_id: int, count: int = COUNT, channel: str = IPC, length: int = -2) -> str:
-        """Return the digest of the messages of a replay."""
-        reader = self.java.call("archive-replay", self.handle, recording_id, -1, length, channel, 900)
-        checksum = self.java.call("receive", reader, count)
-        self.java.call("close", reader)
-        return checksum
-
-    def close(self) -> None:
-        """Close both clients."""
-        for handle in (self.handle, self.simple):
-            if handle is not None:
-                self.java.call("close", handle)
-
-
-@pytest.fixture
-def connect(java):
-    """Connect Java clients."""
-    clients: list[Client] = []
-
-    def start(*arguments) -> Client:
-        clients.append(Client(java, *arguments))
-        return clients[-1]
-
-    yield start
-    for client in reversed(clients):
-        client.close()
 
 
 def ends_of(folder: Path, recording_id: int) -> list[int]:
@@ -239,13 +123,6 @@ def test_a_java_client_extends_truncates_and_purges(serve, connect):
     assert client("list") == ""
 
 
-def purged(client: Client, recording_id: int) -> bool:
-    # Refused while a replay or a deletion has not ended.
-    with contextlib.suppress(JavaError):
-        return int(client("purge", recording_id)) > 0
-    return False
-
-
 @pytest.mark.compatible("archive of ours, replicate", OURS_FROM_JAVA)
 @pytest.mark.parametrize("tag", [-1, 11])
 def test_our_archive_replicates_from_a_java_archive(serve, connect, java, tmp_path, free_port, tag):
@@ -265,44 +142,6 @@ def test_our_archive_replicates_from_a_java_archive(serve, connect, java, tmp_pa
         source.handle = source.simple = None
     finally:
         java.call("close", archive)
-
-
-@pytest.mark.compatible("archive of ours, replicate and join the live stream", OURS_FROM_JAVA)
-def test_our_archive_joins_a_live_stream_that_a_java_archive_records(serve, java, tmp_path, free_port):
-    control = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
-    archive = java.call("archive", tmp_path / "java", tmp_path / "java-archive", f"control={control}")
-    site, address = serve(), f"127.0.0.1:{free_port()}"
-    channel = f"aeron:udp?control-mode=dynamic|control={address}|term-length=256k"
-    live = f"aeron:udp?endpoint=127.0.0.1:{free_port()}|control={address}"
-    signals, errors = [], []
-    options = {"control_request_channel": IPC, "control_response_channel": IPC}
-    with aeron_core.connect(tmp_path / "java") as theirs, aeron_core.connect(site.directory) as ours:
-        source = AeronArchive.connect(theirs, **options)
-        target = AeronArchive.connect(
-            ours, **options, on_recording_signal=signals.append, on_error=errors.append
-        )
-        publication = source.add_recorded_exclusive_publication(channel, 100)
-        for index in range(COUNT):
-            publication.send(message(index), timeout=TIMEOUT_S)
-
-        target.replicate(0, control, params=ReplicationParams(live_destination=live))
-
-        def is_merged() -> bool:
-            target.poll_for_recording_signals()
-            publication.offer(b"")  # the live stream continues meanwhile
-            return bool(errors) or RecordingSignal.MERGE in [each.signal for each in signals]
-
-        await_true(is_merged, "the merge")
-        assert errors == []
-        for index in range(COUNT):
-            publication.send(message(index), timeout=TIMEOUT_S)
-        await_true(lambda: target.recording_position(0) == publication.position, "the copy")
-        source.close()
-    java.call("close", archive)
-    site.stop()
-    (copy,) = Archive.open(site.folder).recordings()
-    found = [each.payload for each in messages(copy, copy.start_position, copy.position)]
-    assert found[:COUNT] == found[-COUNT:] == [message(index) for index in range(COUNT)]
 
 
 @pytest.mark.compatible("archive of ours, replicate", JAVA_FROM_OURS)

@@ -267,7 +267,7 @@ def test_an_archive_of_another_version_is_reported(opened, monkeypatch):
     def connect(*_, **__):
         raise ArchiveRefusedError(text, ArchiveErrorCode.GENERIC, 0)
 
-    monkeypatch.setattr(link, "connect", lambda *_, **__: ExitStack())
+    monkeypatch.setattr(link, "connect_named", lambda *_, **__: ExitStack())
     monkeypatch.setattr(link.AeronArchive, "connect", connect)
 
     message = failure(opened("aeron:archive?control-request=aeron:ipc").recordings)
