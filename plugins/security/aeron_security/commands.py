@@ -10,8 +10,8 @@ import typer
 from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.groups import fault_of_name
 from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
-from aeron_core.cli.outcome import EXIT_FAILURE, ended
-from aeron_core.cli.text_table import print_table
+from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
+from aeron_core.cli.text_table import counted, print_table
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings.loader import load_driver_fields
 from aeron_security import group_secret, identities
@@ -156,6 +156,10 @@ def check(files: SettingsFiles = None, define: Defines = None, json: Json = Fals
     header = ("profile", "file", "fingerprint", "problem")
     if json:
         print_json([dict(zip(header, row, strict=True)) for row in rows])
+    elif not rows:
+        print_stderr(
+            "no security profile is set, so no channel is secured: set security_profiles of the driver"
+        )
     else:
         print_table(header, rows)
     if any(problem and not problem.startswith("not checked") for *_, problem in rows):
@@ -193,7 +197,7 @@ def _identity_rows(name: str, texts: dict[str, str]) -> list[tuple[str, str, str
     rows = []
     for file, is_list in ((options.identity, False), (options.allow, True)):
         try:
-            rows.append((file, f"{len(read_peers(file))} peers" if is_list else _shown(file)[1], ""))
+            rows.append((file, counted(len(read_peers(file)), "peer") if is_list else _shown(file)[1], ""))
         except ConfigurationError as error:
             rows.append((file, "", str(error)))
     return rows

@@ -17,6 +17,7 @@ from cryptography.exceptions import InvalidTag
 
 from aeron_core.errors import ProtocolError
 from aeron_security import noise
+from aeron_security.budgets import Budget, source_of
 from aeron_security.identity_files import AllowedPeer
 from aeron_security.noise import Noise
 
@@ -24,10 +25,19 @@ COOKIE, FIRST, SECOND, THIRD = range(4, 8)
 PROLOGUE: Final = b"aeron-core secure udp identities 1"
 MAX_PENDING: Final = 256
 MAX_AGE_NS: Final = 5_000_000_000
-#: Handshakes that are begun or answered, and forged seconds: what costs agreements.
+#: Handshakes that are begun, and those that are answered, in a second: of all sources, and of each.
 MAX_IN_SECOND: Final = 256
-MAX_OF_HOST_IN_SECOND: Final = 64
-_S: Final = 1_000_000_000
+MAX_OF_SOURCE_IN_SECOND: Final = 64
+#: Firsts that fail, and cookies of no peer. A first of garbage takes 0.1 ms; peers cause none of them.
+MAX_FAILED_IN_SECOND: Final = 512
+MAX_FAILED_OF_SOURCE_IN_SECOND: Final = 8
+#: Comparisons of hints in a second, each of 2 us, and cookies that are compared in any case.
+MAX_HINTS_IN_SECOND: Final = 1 << 16
+MIN_COOKIES_IN_SECOND: Final = 64
+#: Sources that have completed a handshake, and need not compete with strangers.
+MAX_KNOWN: Final = 1024
+#: Sockets of one identity whose grants are remembered.
+MAX_SALTS: Final = 64
 _THIRD_NONCE: Final = bytes(12)
 
 
@@ -79,11 +89,14 @@ class Handshakes:
         # By whether this socket is the initiator, the salt of the other one, and its host: another host, which has seen
         # the salt on the network, must not spoil the handshake.
         self._pending: dict[tuple[bool, bytes, str], _OpenHandshake] = {}
-        self._second = -1
-        self._in_second = 0
-        self._of_host: dict[str, int] = {}
-        #: Identities that were given the current secret.
-        self.granted: set[bytes] = set()
+        # Firsts and cookies have separate budgets: a peer that one of them refuses can still connect by the other.
+        self._begun = Budget(MAX_IN_SECOND, MAX_OF_SOURCE_IN_SECOND)
+        self._answered = Budget(MAX_IN_SECOND, MAX_OF_SOURCE_IN_SECOND)
+        self._failed = Budget(MAX_FAILED_IN_SECOND, MAX_FAILED_OF_SOURCE_IN_SECOND)
+        self._hints = Budget(MAX_FAILED_IN_SECOND, MAX_FAILED_OF_SOURCE_IN_SECOND)
+        self._known: dict[str, None] = {}
+        #: By identity that was given the current secret, the salts of its sockets in those handshakes.
+        self.granted: dict[bytes, set[bytes]] = {}
         #: Calls of X25519, and handshakes that have ended well.
         self.agreements = 0
         self.completed = 0
@@ -91,12 +104,14 @@ class Handshakes:
     def set_peers(self, peers: dict[bytes, AllowedPeer]) -> None:
         """Allow these peers, by public key, and no others."""
         self._peers = peers
+        cookies = max(MIN_COOKIES_IN_SECOND, MAX_HINTS_IN_SECOND // max(len(peers), 1))
+        self._hints.total = min(MAX_FAILED_IN_SECOND, cookies)
         self._pending = {key: each for key, each in self._pending.items() if each.peer.public_key in peers}
 
     def forget_grants(self) -> None:
         """Forget handshakes with a secret that is no longer used, and which peers have it."""
         self._pending.clear()
-        self.granted.clear()
+        self.granted = {}
 
     def forget_old(self, now_ns: int) -> None:
         """Forget handshakes that did not end in time, and their keys."""
@@ -116,8 +131,9 @@ class Handshakes:
             pending = None
         if data[5] in (SECOND, THIRD) and pending is None:
             return None
+        source, completed = source_of(source_host), self.completed
         if not self._is_repeated(data, pending):
-            self._check_limit(source_host, now_ns)
+            self._check_limit(data[5], source, now_ns)
         try:
             if data[5] == COOKIE:
                 return self._on_cookie(data, pending, (source_host, number), now_ns)
@@ -125,17 +141,21 @@ class Handshakes:
                 return self._on_first(data, pending, source_host, now_ns)
             if pending is None:
                 return None
+            answer: bytes | None = None
             if data[5] == SECOND:
-                return self._on_second(data, pending, number)
-            self._on_third(data, pending)
-            del self._pending[key]
+                answer = self._on_second(data, pending, number)
+            else:
+                self._on_third(data, pending)
+                del self._pending[key]
         except HandshakeRefusedError:
+            self._count_failure(data[5], source)
             raise
         except (ProtocolError, InvalidTag):
-            if data[5] == SECOND:
-                self._spend(source_host)
+            self._count_failure(data[5], source)
             raise HandshakeRefusedError("handshake") from None
-        return None
+        if self.completed > completed:
+            self._remember(source)
+        return answer
 
     def _is_repeated(self, data: bytes, pending: _OpenHandshake | None) -> bool:
         """Return whether no agreement is needed for a datagram."""
@@ -143,17 +163,24 @@ class Handshakes:
             return False
         return data[5] in (COOKIE, THIRD) or (data[5] == FIRST and pending.first == data[72:])
 
-    def _check_limit(self, source_host: str, now_ns: int) -> None:
-        if now_ns // _S != self._second:
-            self._second, self._in_second = now_ns // _S, 0
-            self._of_host.clear()
-        if self._in_second >= MAX_IN_SECOND or self._of_host.get(source_host, 0) >= MAX_OF_HOST_IN_SECOND:
+    def _check_limit(self, kind: int, source: str, now_ns: int) -> None:
+        is_known = source in self._known
+        answered, failed = (self._answered, self._failed) if kind == FIRST else (self._begun, self._hints)
+        is_allowed = answered.allows(source, now_ns, is_known=is_known)
+        if not (failed.allows(source, now_ns, is_known=is_known) and is_allowed):
             raise HandshakeRefusedError("busy")
 
-    def _spend(self, source_host: str) -> None:
-        # The table is bounded by the limit of all hosts.
-        self._in_second += 1
-        self._of_host[source_host] = self._of_host.get(source_host, 0) + 1
+    def _count_failure(self, kind: int, source: str) -> None:
+        if kind == SECOND:
+            self._begun.spend(source)
+        elif kind in (FIRST, COOKIE):
+            (self._failed if kind == FIRST else self._hints).spend(source)
+
+    def _remember(self, source: str) -> None:
+        self._known.pop(source, None)
+        self._known[source] = None
+        if len(self._known) > MAX_KNOWN:
+            del self._known[next(iter(self._known))]
 
     def _keep(self, key: tuple[bool, bytes, str], pending: _OpenHandshake) -> None:
         self._pending.pop(key, None)
@@ -172,11 +199,13 @@ class Handshakes:
     def _header(self, kind: int, own_salt: bytes, salt: bytes) -> bytes:
         return b"AeSU" + bytes([1, kind, self._host.role, self._host.cipher]) + own_salt + salt
 
-    def _grant(self, peer: AllowedPeer) -> bytes | None:
+    def _grant(self, peer: AllowedPeer, salt: bytes) -> bytes | None:
         found = self._host.grant()
         if found is None:
             return None
-        self.granted.add(peer.public_key)
+        salts = self.granted.setdefault(peer.public_key, set())
+        if len(salts) < MAX_SALTS:
+            salts.add(salt)
         return found[0] + found[1].to_bytes(8, "little")
 
     def _admit(self, peer: AllowedPeer, grant: bytes) -> None:
@@ -190,8 +219,9 @@ class Handshakes:
         token, cookie, hint = data[40:56], data[56:72], data[72:80]
         source_host, number = where
         if pending is None or pending.own_salt != own_salt:
-            self._spend(source_host)
-            pending = self._begin(self._peer_of(token, hint), (own_salt, salt), data[6], now_ns)
+            peer = self._peer_of(token, hint)
+            self._begun.spend(source_of(source_host))
+            pending = self._begin(peer, (own_salt, salt), data[6], now_ns)
             self._keep((True, salt, source_host), pending)
         pending.cookies[number] = cookie
         # The same message as before if a first or a second was lost, so that its keys are not computed again.
@@ -221,7 +251,6 @@ class Handshakes:
         salt, own_salt, token, message = data[8:24], data[24:40], data[56:72], data[72:]
         if pending is not None and self._is_repeated(data, pending):
             return self._header(SECOND, own_salt, salt) + token + pending.message
-        self._spend(source_host)
         state = self._noise(self._host.public_key, (data[6], self._host.role), (salt, own_salt))
         found: list[AllowedPeer] = []
 
@@ -231,7 +260,8 @@ class Handshakes:
             found.append(self._peers[static])
 
         state.read_first(message, self._host.private_key, check)
-        grant = self._grant(found[0])
+        self._answered.spend(source_of(source_host))
+        grant = self._grant(found[0], salt)
         if grant is None:
             return None
         second = state.write_second(noise.new_ephemeral(self._host.fresh), grant)
@@ -249,7 +279,7 @@ class Handshakes:
         theirs = state.read_second(data[56:])
         self._pending = {key: each for key, each in self._pending.items() if each.noise is not pending.noise}
         self._admit(pending.peer, theirs)
-        grant = self._grant(pending.peer)
+        grant = self._grant(pending.peer, salt)
         if grant is None:
             return None
         freshness = self._host.fresh()

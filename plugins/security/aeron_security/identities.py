@@ -7,6 +7,7 @@ Invariant: after a peer is removed from the list, it is given no key, and the ke
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections import deque
 from collections.abc import Mapping
@@ -29,7 +30,12 @@ NAME: Final = "identities"
 OPTIONS: Final = ("identity", "allow", *COMMON_OPTIONS)
 #: Interval at which a changed list is noticed.
 CHECK_INTERVAL_NS: Final = 250_000_000
-# Datagrams of handshakes in one duty cycle of the conductor. Invented: a first takes 0.5 ms.
+#: Time in which a new secret is granted before it is used: a receiver sends a status message each 200 ms at least, and
+#: then takes part in a handshake.
+DELIVERY_NS: Final = 300_000_000
+# Datagrams of handshakes in one duty cycle of the conductor, and of them those that are not refused for a budget.
+# Invented: a first takes 0.5 ms, a refusal 5 us.
+_TAKE_LIMIT: Final = 64
 _WORK_LIMIT: Final = 8
 _SECRET_LENGTH: Final = 32
 PACKAGE_REMEDY: Final = "install it with `pip install 'aeron-core[secure]'`"
@@ -161,11 +167,13 @@ class IdentityProtector(DatagramProtector):
         self._handshakes.set_peers(self._peers)
         # Orders that the agent has no space for.
         self._orders: deque[tuple[int, int, bytes, bytes, int]] = deque()
-        # Numbers of identities, by public key, for the agent.
+        # Numbers of identities, by public key, for the agent: from 1 to that of peers in a list.
         self._owners: dict[bytes, int] = {}
-        self._next_owner = 1
         self._renewals = 0
         self._renewed = b""
+        # While the next secret is granted: when it is used at the latest, and which sockets shall have it before.
+        self._renew_at_ns: int | None = None
+        self._awaited: dict[bytes, set[bytes]] = {}
         self._check_at_ns = 0
         self._faults: dict[str, Fault] = {}
         self._refused = dict.fromkeys(("identity", "handshake", "busy"), 0)
@@ -212,14 +220,19 @@ class IdentityProtector(DatagramProtector):
         work = self._give_orders()
         if now_ns >= self._check_at_ns:
             self._check_at_ns = now_ns + CHECK_INTERVAL_NS
-            self._check_list()
+            self._check_list(now_ns)
             self._handshakes.forget_old(now_ns)
-        for _ in range(_WORK_LIMIT):
+        if self._renew_at_ns is not None and (now_ns >= self._renew_at_ns or self._is_delivered()):
+            self._renew()
+        busy = self._refused["busy"]
+        for taken in range(1, _TAKE_LIMIT + 1):
             found = self._session.take_handshake()
             if found is None:
                 break
             work += 1
             self._on_datagram(*found, now_ns)
+            if taken - (self._refused["busy"] - busy) >= _WORK_LIMIT:
+                break
         return work
 
     def close(self) -> None:
@@ -240,7 +253,7 @@ class IdentityProtector(DatagramProtector):
         if answer is not None and channel is not None:
             channel.send_handshake(answer, source)
 
-    def _check_list(self) -> None:
+    def _check_list(self, now_ns: int) -> None:
         try:
             self._list.read_changes()
         except ConfigurationError as error:
@@ -250,16 +263,34 @@ class IdentityProtector(DatagramProtector):
             return
         removed = self._peers.keys() - allowed.keys()
         self._peers = allowed
-        is_renewal = not self._handshakes.granted.isdisjoint(removed)
         for key in removed:
             if key in self._owners:
                 self._orders.append((sealing.FORGET, self._owners.pop(key), key, bytes(_SECRET_LENGTH), 0))
-        if is_renewal:
-            self._renewals += 1
-            self._renewed = os.urandom(_SECRET_LENGTH)
-            self._orders.append((sealing.RENEW, 0, self._public_key, self._renewed, 0))
-            self._handshakes.forget_grants()
+        if not removed.isdisjoint(self._handshakes.granted):
+            self._deliver(now_ns)
         self._handshakes.set_peers(allowed)
+        self._give_orders()
+
+    def _deliver(self, now_ns: int) -> None:
+        """Draw the next secret, and grant it to all peers before it is used."""
+        self._renewed = os.urandom(_SECRET_LENGTH)
+        self._awaited = dict(self._handshakes.granted)
+        self._handshakes.forget_grants()
+        self._orders.append((sealing.GREET, 0, self._public_key, bytes(_SECRET_LENGTH), 0))
+        # A peer that was removed before must not keep its key for longer because another one is removed.
+        if self._renew_at_ns is None:
+            self._renewals += 1
+            self._renew_at_ns = now_ns + DELIVERY_NS
+
+    def _is_delivered(self) -> bool:
+        granted = self._handshakes.granted
+        return all(
+            salts <= granted.get(key, set()) for key, salts in self._awaited.items() if key in self._peers
+        )
+
+    def _renew(self) -> None:
+        self._renew_at_ns, self._awaited = None, {}
+        self._orders.append((sealing.RENEW, 0, self._public_key, self._renewed, 0))
         self._give_orders()
 
     def _grant(self) -> tuple[bytes, int] | None:
@@ -268,14 +299,18 @@ class IdentityProtector(DatagramProtector):
             return None
         prk, number, renewals = found
         if renewals != self._renewals:
-            # Until the agent has obeyed, the next secret is granted, which no datagram has used.
+            # Until the agent uses it, the next secret is granted, which no datagram has used.
             return self._renewed, 0
         self._renewed = b""
         return prk, number
 
     def _admit(self, peer: AllowedPeer, secret: bytes, number: int) -> None:
-        owner = self._owners.setdefault(peer.public_key, self._next_owner)
-        self._next_owner = max(self._next_owner, owner + 1)
+        owner = self._owners.get(peer.public_key, 0)
+        if owner == 0:
+            # The least free one: an order to forget its last identity precedes this admission.
+            used = set(self._owners.values())
+            owner = next(number for number in itertools.count(1) if number not in used)
+            self._owners[peer.public_key] = owner
         self._orders.append((sealing.ADMIT, owner, peer.public_key, secret, number))
         self._give_orders()
 

@@ -22,6 +22,7 @@ from aeron_security.key_files import read_file, write_secret
 PREFIX: Final = "aeron-core-identity "
 MAX_PEERS: Final = 1024
 _READ_LENGTH: Final = 256
+_SHOWN_LENGTH: Final = 8
 _MAX_LIST_LENGTH: Final = 256 * 1024
 _KEY: Final = re.compile(r"[0-9a-fA-F]{64}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -68,8 +69,10 @@ def read_identity(path: str | Path) -> bytes:
 def parse_key(text: str) -> bytes:
     """Return the public key that is written as text. Raises ConfigurationError."""
     if not _KEY.fullmatch(text):
+        # Not all of it: it may be a private key with a digit too many.
+        shown = text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "..."
         raise ConfigurationError(
-            f"public key {text[:80]!r}: must be 64 hexadecimal digits, as `aeron-core keys show` prints it"
+            f"public key {shown!r}: must be 64 hexadecimal digits, as `aeron-core keys show` prints it"
         )
     return bytes.fromhex(text)
 
@@ -90,6 +93,11 @@ def check_name(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise ConfigurationError(
             f"name of a peer {text[:80]!r}: must be 1 to 64 letters, digits, '.', '-' and '_'"
+        )
+    if text == PREFIX.strip():
+        raise ConfigurationError(
+            f"name of a peer {text!r}: is that of an identity file, which has a private key: put the peer's public key "
+            f"into the list, which `aeron-core keys show` prints"
         )
     return text
 

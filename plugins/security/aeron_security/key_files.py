@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import shlex
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ def read_secret(path: str | Path) -> bytes:
     """Return the secret in a file.
 
     Raises ConfigurationError if the file cannot be read, is no regular file, belongs to another user than this process
-    or root, may be read or written by others, or has another content.
+    or root, may be read or written by others, is in a folder that others can write, or has another content.
     """
     return _parsed(path, read_file(path, _READ_LENGTH))
 
@@ -48,6 +49,7 @@ def read_file(path: str | Path, length: int, *, is_secret: bool = True) -> bytes
     try:
         # The descriptor is checked, not the path, which may lead to another file the next time.
         _check(path, os.fstat(descriptor), is_secret=is_secret)
+        _check_folder(path, is_secret=is_secret)
         return os.read(descriptor, length)
     finally:
         os.close(descriptor)
@@ -76,6 +78,20 @@ def _check(path: str | Path, status: os.stat_result, *, is_secret: bool) -> None
         raise ConfigurationError(
             f"{file}: mode {mode:04o} lets other users read or change it: must be 0600 or 0400: "
             f"chmod it, and replace the secret if others may have read it"
+        )
+
+
+def _check_folder(path: str | Path, *, is_secret: bool) -> None:
+    """Raise ConfigurationError if others can replace a file: they can in a folder that they can write.
+
+    With the sticky bit, as /tmp has it, they cannot replace files of this user or root, and others were refused.
+    """
+    folder = os.path.dirname(os.path.realpath(path))
+    mode = stat.S_IMODE(os.stat(folder).st_mode)
+    if mode & 0o022 and not mode & stat.S_ISVTX:
+        raise ConfigurationError(
+            f"{_kind(is_secret)} {str(path)!r}: mode {mode:04o} of its folder lets other users replace it: must be "
+            f"0755, or less: chmod go-w {shlex.quote(folder)}"
         )
 
 

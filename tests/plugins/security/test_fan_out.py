@@ -186,7 +186,8 @@ def test_what_no_destination_accepted_is_sealed_again_with_other_numbers():
                     received.append(theirs.recv(2000))
                 except BlockingIOError:
                     break
-            assert endpoint.session.counts()["sealed"] - before == len(waiting)
+            # The first piece, once for all destinations: what is behind it is not sealed before that was sent.
+            assert endpoint.session.counts()["sealed"] - before == min(len(waiting), 31)
             assert contents_of(received)[:accepted] == waiting[:accepted]
             assert 0 < accepted < len(frames)
             found += numbers_of(received)

@@ -1,5 +1,7 @@
 """The protector `group-secret`: its options, and the conformance suite with each cipher."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -38,6 +40,18 @@ def test_it_is_installed_by_its_name(key_file):
 
     assert isinstance(made, GroupSecretProtector)
     assert made.overhead == 56
+
+
+def test_keys_are_freed_with_the_protector_not_by_the_garbage_collector(key_file):
+    made = Registry.load().datagram_protector("group-secret", params(secret_file=key_file()), pytest.fail)
+    reference = weakref.ref(made)
+    made.close()
+    gc.disable()
+    try:
+        del made
+        assert reference() is None
+    finally:
+        gc.enable()
 
 
 def test_options_have_defaults():

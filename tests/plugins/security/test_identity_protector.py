@@ -162,6 +162,8 @@ def test_a_list_that_others_can_change_is_refused(tmp_path):
         (f"one {KEY} until=2030-01-01 x", "must be a name, a public key"),
         ("one 12", "public key '12': must be 64 hexadecimal digits"),
         ("one", "public key '': must be 64"),
+        (f"one {KEY}0", r"public key '01234567\.\.\.': must be 64"),
+        (f"aeron-core-identity {KEY}", "is that of an identity file, which has a private key"),
         (f"{'x' * 65} {KEY}", "name of a peer 'x+': must be 1 to 64 letters"),
         (f"one {KEY}\none {'11' * 32}", "line 2: one or its key is there twice"),
         (f"one {KEY}\ntwo {KEY}", "line 2: two or its key is there twice"),

@@ -47,6 +47,26 @@ def test_a_file_of_its_owner_is_read(key_file, mode):
     assert read_secret(key_file(mode=mode)) == SECRET
 
 
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o775, 0o777, 0o2775])
+def test_a_file_in_a_folder_that_others_can_write_is_refused(key_file, tmp_path, mode):
+    (tmp_path / "keys").mkdir()
+    path, link = key_file(name="keys/orders.key"), tmp_path / "link"
+    link.symlink_to(path)
+    (tmp_path / "keys").chmod(mode)
+
+    text = rf"mode {mode:04o} of its folder lets other users replace it: .*chmod go-w {tmp_path}/keys$"
+    for each in (path, link):
+        with pytest.raises(ConfigurationError, match=text):
+            read_secret(each)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o1777])
+def test_a_file_in_a_folder_in_which_others_cannot_replace_it_is_read(key_file, tmp_path, mode):
+    tmp_path.chmod(mode)
+
+    assert read_secret(key_file()) == SECRET
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="changes the owner of a file")
 def test_a_file_of_another_user_is_refused(key_file):
     path = key_file()

@@ -2,83 +2,16 @@
 
 import itertools
 import os
-import random
-import sys
 
 import pytest
-from aeron_security._native.sealing import OVERHEAD, REASONS, SealedDatagrams, SealingSession, is_available
+from aeron_security._native.sealing import OVERHEAD, SealingSession, is_available
 from cryptography.exceptions import InvalidTag
-from secure_udp import ANSWER, CHALLENGE, Peer, open_sealed
+from sealed_side import OTHER, PUBLICATION, SECRET, SUBSCRIPTION, THERE, Side, admitted
+from secure_udp import CHALLENGE, Peer, open_sealed
 
-from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
-from aeron_core._native.datagrams import PythonDatagramChannel
-from aeron_core.testing import DatagramProbe
 
-HERE, THERE = SocketAddress.of("127.0.0.1", 1), SocketAddress.of("127.0.0.1", 2)
-SECRET, OTHER = bytes(range(32)), bytes(32)
-PUBLICATION, SUBSCRIPTION = 0, 1
 CIPHERS = [1, 2, 3]
-MS = 1_000_000
-
-
-class Wire:
-    """A socket: returns `waiting`, and keeps what is sent, at most `space` datagrams a call."""
-
-    def __init__(self):
-        self.waiting, self.sent = [], []
-
-    def receive(self, limit):
-        taken, self.waiting = self.waiting[:limit], self.waiting[limit:]
-        return taken
-
-    def send(self, datagram, destination):
-        self.sent.append((bytes(datagram), destination))
-
-    def local_address(self):
-        return HERE
-
-    def close(self):
-        pass
-
-
-class Side:
-    """A sealed channel over a `Wire`."""
-
-    def __init__(self, cipher=1, role=PUBLICATION, secrets=(SECRET,), clock=None, **options):
-        self.clock = clock or Clock.manual()
-        self.wire = Wire()
-        self.session = SealingSession(list(secrets), cipher, role, 1 - role, self.clock, **options)
-        self.probe = DatagramProbe(SealedDatagrams(PythonDatagramChannel(self.wire), self.session))
-
-    def send(self, *runs):
-        return self.probe.send(list(runs), THERE)
-
-    def receive(self, *datagrams):
-        """Receive datagrams from the wire; return the contents that the channel gives."""
-        self.wire.waiting += [(datagram, THERE) for datagram in datagrams]
-        found = []
-        while self.wire.waiting:
-            slots = self.probe.receive()
-            assert all(slot.datagrams != [b""] for slot in slots)
-            found += [content for slot in slots for content in slot.datagrams if content]
-        return found
-
-    @property
-    def refused(self):
-        return {name: count for name, count in self.session.counts().items() if name in REASONS and count}
-
-    def admit(self, peer):
-        """Let a peer prove itself."""
-        assert self.receive(peer.seal(b"first")) == []
-        (challenge, _) = self.wire.sent.pop()
-        assert self.receive(peer.answer(challenge)) == []
-
-
-def admitted(cipher=1, **options):
-    side, peer = Side(cipher, **options), Peer(SECRET, cipher, SUBSCRIPTION)
-    side.admit(peer)
-    return side, peer
 
 
 def test_libcrypto_is_found_here():
@@ -127,6 +60,44 @@ def test_more_than_the_memory_for_sealed_datagrams_is_sent_in_rounds():
     assert max(len(datagram) for datagram, _ in side.wire.sent) == 1344 + OVERHEAD
 
 
+def test_a_run_is_sent_in_pieces_so_that_the_receiver_opens_one_while_the_next_is_sealed():
+    side = Side()
+    sealed_when_sent = []
+    send = side.wire.send
+
+    def note(datagram, destination):
+        sealed_when_sent.append(side.session.counts()["sealed"])
+        send(datagram, destination)
+
+    side.wire.send = note
+
+    assert side.send((bytes(62_000), 1000)) == (1, 62_000)
+
+    # 31 sealed datagrams are at most 33,000 bytes.
+    assert sealed_when_sent == [31] * 31 + [62] * 31
+    assert len({open_sealed(SECRET, 1, datagram).freshness for datagram, _ in side.wire.sent}) == 1
+
+
+def test_short_messages_are_sealed_together_before_they_are_sent():
+    side = Side()
+    sealed_when_sent = []
+    send = side.wire.send
+
+    def note(datagram, destination):
+        sealed_when_sent.append(side.session.counts()["sealed"])
+        send(datagram, destination)
+
+    side.wire.send = note
+
+    assert side.send(*[(bytes(600 + 4 * i), 604) for i in range(16)]) == (
+        16,
+        sum(600 + 4 * i for i in range(16)),
+    )
+
+    # Those of 604 bytes and less are one datagram each, the others two.
+    assert sealed_when_sent == [30] * 30
+
+
 def test_numbers_and_freshness_never_repeat():
     side = Side()
     for _ in range(200):
@@ -143,67 +114,6 @@ def test_frames_of_an_admitted_peer_are_received(cipher):
     side, peer = admitted(cipher)
 
     assert side.receive(peer.seal(b"one"), peer.seal(b"two")) == [b"one", b"two"]
-
-
-def test_an_unknown_peer_is_challenged_and_its_datagram_is_dropped():
-    side, peer = Side(), Peer(SECRET, 1, SUBSCRIPTION)
-
-    assert side.receive(peer.seal(bytes(36))) == []
-
-    ((challenge, destination),) = side.wire.sent
-    opened = open_sealed(SECRET, 1, challenge)
-    assert (opened.kind, opened.content[:16], destination) == (CHALLENGE, peer.salt, THERE)
-    assert len(challenge) <= len(peer.seal(bytes(36)))
-    assert side.refused == {"unproved": 1}
-
-
-def test_an_answer_to_another_challenge_admits_nothing():
-    side, peer = Side(), Peer(SECRET, 1, SUBSCRIPTION)
-    side.receive(peer.seal(b"first"))
-    other = Peer(SECRET, 1, SUBSCRIPTION)
-    token = open_sealed(SECRET, 1, side.wire.sent[0][0]).content[16:]
-
-    side.receive(other.seal(token, ANSWER), peer.seal(os.urandom(16), ANSWER))
-
-    assert side.receive(peer.seal(b"second"), other.seal(b"second")) == []
-
-
-def test_an_old_answer_admits_nothing():
-    side, peer = Side(), Peer(SECRET, 1, SUBSCRIPTION)
-    side.receive(peer.seal(b"first"))
-    answer = peer.answer(side.wire.sent.pop()[0])
-    side.clock.advance(17_000 * MS)
-
-    side.receive(answer)
-
-    assert side.receive(peer.seal(b"second")) == []
-
-
-def test_what_was_sent_before_the_answer_is_not_received_after_it():
-    side, peer = Side(), Peer(SECRET, 1, SUBSCRIPTION)
-    recorded = [peer.seal(b"recorded") for _ in range(5)]
-    side.admit(peer)
-
-    assert side.receive(*recorded) == []
-    assert side.receive(peer.seal(b"new")) == [b"new"]
-
-
-def test_challenges_are_answered_and_their_source_is_challenged_too():
-    side, peer = Side(), Peer(SECRET, 1, SUBSCRIPTION)
-    token = os.urandom(16)
-
-    side.receive(peer.seal(side.session.salt + token, CHALLENGE))
-
-    kinds = [open_sealed(SECRET, 1, datagram) for datagram, _ in side.wire.sent]
-    assert [(each.kind, each.content[:16]) for each in kinds] == [(ANSWER, token), (CHALLENGE, peer.salt)]
-
-
-def test_a_challenge_of_another_socket_is_not_answered():
-    side, peer = admitted()
-
-    side.receive(peer.seal(os.urandom(32), CHALLENGE), peer.seal(b"short", CHALLENGE))
-
-    assert side.wire.sent == []
 
 
 def test_two_channels_prove_themselves_to_each_other():
@@ -256,156 +166,6 @@ def test_a_window_moves_by_any_number(gap):
     assert side.receive(later) == []
 
 
-@pytest.mark.parametrize("cipher", CIPHERS)
-def test_a_datagram_with_any_bit_flipped_is_refused(cipher):
-    side, peer = admitted(cipher)
-    datagram = peer.seal(b"frames")
-
-    for bit in range(8 * len(datagram)):
-        side.clock.advance(20 * MS)
-        flipped = bytearray(datagram)
-        flipped[bit // 8] ^= 1 << bit % 8
-        assert side.receive(bytes(flipped)) == []
-
-    assert side.receive(datagram) == [b"frames"]
-
-
-def test_a_datagram_that_is_cut_or_extended_is_refused():
-    side, peer = admitted()
-    datagram, other = peer.seal(bytes(100)), peer.seal(bytes(100))
-
-    assert side.receive(*(datagram[:length] for length in range(len(datagram)))) == []
-    assert side.receive(datagram + b"\0", datagram[:90] + other[90:]) == []
-
-    assert len(side.receive(datagram, other)) == 2
-
-
-REFUSED = [
-    ("plain", lambda: bytes(100)),
-    ("plain", lambda: b"AeSU\2" + bytes(100)),
-    ("plain", lambda: b""),
-    ("secret", lambda: Peer(OTHER, 1, SUBSCRIPTION).seal(b"x")),
-    ("role", lambda: Peer(SECRET, 1, PUBLICATION).seal(b"x")),
-    ("forged", lambda: Peer(SECRET, 2, SUBSCRIPTION).seal(b"x")),
-]
-
-
-@pytest.mark.parametrize(("reason", "make"), REFUSED, ids=[reason for reason, _ in REFUSED])
-def test_a_refusal_is_counted_with_its_reason(reason, make):
-    side = Side()
-
-    assert side.receive(make()) == []
-
-    assert side.refused == {reason: 1}
-    assert side.wire.sent == []
-
-
-def test_a_channel_does_not_receive_what_it_sent():
-    side = Side()
-    own = Peer(SECRET, 1, SUBSCRIPTION, side.session.salt)
-
-    assert side.receive(own.seal(b"echo")) == []
-
-    assert side.refused == {"echo": 1}
-
-
-def test_unknown_salts_are_checked_64_times_in_10_ms_and_known_ones_always():
-    side, peer = admitted()
-    side.clock.advance(10 * MS)
-    garbage = [Peer(OTHER, 1, SUBSCRIPTION) for _ in range(100)]
-    forged = [bytearray(each.seal(b"x")) for each in garbage]
-    for each in forged:
-        each[7] = Peer(SECRET, 1, SUBSCRIPTION).seal(b"")[7]
-
-    assert side.receive(*map(bytes, forged), peer.seal(b"known")) == [b"known"]
-    assert (side.refused["forged"], side.refused["busy"]) == (64, 36)
-
-    side.clock.advance(10 * MS)
-    side.receive(bytes(forged[0]))
-    assert side.refused["forged"] == 65
-
-
-def test_a_salt_is_challenged_once_in_100_ms():
-    side, peer = Side(), Peer(SECRET, 1, SUBSCRIPTION)
-
-    side.receive(*(peer.seal(b"x") for _ in range(10)))
-    assert len(side.wire.sent) == 1
-
-    side.clock.advance(100 * MS)
-    side.receive(*(peer.seal(b"x") for _ in range(10)))
-    assert len(side.wire.sent) == 2
-
-
-def test_a_socket_rotates_its_salt_by_number_and_its_peers_follow():
-    side, peer = Side(rotate_numbers=3), Peer(SECRET, 1, SUBSCRIPTION)
-    follower = Peer(SECRET, 1, PUBLICATION, side.session.salt)
-
-    for _ in range(7):
-        side.send((b"x", 1))
-
-    salts = [open_sealed(SECRET, 1, datagram).salt for datagram, _ in side.wire.sent]
-    numbers = [open_sealed(SECRET, 1, datagram).number for datagram, _ in side.wire.sent]
-    expected = []
-    for _ in range(3):
-        expected += [follower.salt] * 3
-        follower.rotate()
-    assert salts == expected[:7]
-    assert numbers == [1, 2, 3, 1, 2, 3, 1]
-    assert side.session.counts()["rotations"] == 2
-    assert peer.salt not in salts
-
-
-def test_a_socket_rotates_its_salt_by_time():
-    side = Side(rotate_interval_ns=1000 * MS)
-    first = side.session.salt
-
-    side.clock.advance(1000 * MS)
-    side.send((b"x", 1))
-
-    assert side.session.salt != first
-
-
-def test_a_peer_that_rotates_is_received_without_a_challenge():
-    side, peer = admitted()
-    held = peer.seal(b"held")
-
-    for _ in range(1000):
-        # Of unknown salts, 64 are checked in 10 ms.
-        side.clock.advance(MS)
-        peer.rotate()
-        assert side.receive(peer.seal(b"rotated")) == [b"rotated"]
-
-    assert side.wire.sent == []
-    assert side.receive(held) == []
-
-
-def test_the_salt_before_a_rotation_is_received_for_late_datagrams():
-    side, peer = admitted()
-    late = peer.seal(b"late")
-    peer.rotate()
-
-    assert side.receive(peer.seal(b"next"), late, late) == [b"next", b"late"]
-
-
-def test_datagrams_of_a_salt_that_was_forgotten_are_not_received_again_as_those_of_its_predecessors_next():
-    side, peer = admitted()
-    # A host on the path holds datagrams back, with which it keeps the salt before the rotation from being forgotten.
-    held = [peer.seal(b"held") for _ in range(3)]
-    peer.rotate()
-    recorded = [peer.seal(b"recorded") for _ in range(3)]
-    assert side.receive(*recorded) == [b"recorded"] * 3
-    for datagram in held:
-        side.clock.advance(25_000 * MS)
-        assert side.receive(datagram) == [b"held"]
-    side.admit(Peer(SECRET, 1, SUBSCRIPTION))
-
-    assert side.receive(*recorded) == []
-
-    (challenge, _) = side.wire.sent.pop()
-    side.receive(peer.answer(challenge))
-    assert side.receive(peer.seal(b"back")) == [b"back"]
-
-
 def test_secrets_that_are_accepted_beside_the_first_open_but_do_not_seal():
     side, peer = Side(secrets=(SECRET, OTHER)), Peer(OTHER, 1, SUBSCRIPTION)
 
@@ -415,35 +175,6 @@ def test_secrets_that_are_accepted_beside_the_first_open_but_do_not_seal():
     assert open_sealed(SECRET, 1, challenge).kind == CHALLENGE
     with pytest.raises((InvalidTag, AssertionError)):
         open_sealed(OTHER, 1, challenge)
-
-
-def test_peers_that_are_silent_for_a_minute_prove_themselves_again():
-    side, peer = admitted()
-    side.clock.advance(61_000 * MS)
-    other = Peer(SECRET, 1, SUBSCRIPTION)
-    side.admit(other)
-
-    assert side.receive(peer.seal(b"back")) == []
-    (challenge, _) = side.wire.sent.pop()
-    side.receive(peer.answer(challenge))
-
-    assert side.receive(peer.seal(b"again"), other.seal(b"x")) == [b"again", b"x"]
-
-
-def test_a_session_has_place_for_4096_peers_and_forgets_the_oldest():
-    side = Side()
-    peers = []
-    for _ in range(4097):
-        side.clock.advance(MS)
-        peers.append(Peer(SECRET, 1, SUBSCRIPTION))
-        side.admit(peers[-1])
-        side.clock.advance(9 * MS)
-
-    assert side.receive(peers[-1].seal(b"x")) == [b"x"]
-    assert side.receive(peers[1].seal(b"x")) == [b"x"]
-    side.wire.sent.clear()
-    assert side.receive(peers[0].seal(b"x")) == []
-    assert len(side.wire.sent) == 1
 
 
 @pytest.mark.parametrize(
@@ -458,16 +189,3 @@ def test_a_session_has_place_for_4096_peers_and_forgets_the_oldest():
 def test_wrong_arguments_of_a_session_are_refused(arguments, text):
     with pytest.raises(ValueError, match=text):
         SealingSession(*arguments, Clock.manual())
-
-
-def test_garbage_of_any_length_is_refused_without_an_effect():
-    side, peer = admitted()
-    numbers = random.Random(1)
-    for _ in range(2000):
-        side.receive(numbers.randbytes(numbers.randrange(200)))
-        known = bytearray(peer.seal(b"x"))
-        known[numbers.randrange(32, len(known))] ^= 1 + numbers.randrange(255)
-        assert side.receive(bytes(known)) == []
-
-    assert side.receive(peer.seal(b"x")) == [b"x"]
-    assert sys.getrefcount(side.session) < 10

@@ -150,6 +150,30 @@ def test_a_socket_that_is_added_later_starts_a_handshake_and_is_granted_the_secr
     assert made.receive(made.peer.seal(b"next")) == [[b"next"]] * 3
 
 
+def test_an_identity_that_grants_ever_new_secrets_makes_the_socket_forget_its_own_only(made):
+    made.admit()
+    made.receive(made.peer.seal(b"silent from here on"))
+    hostile = bytes([3]) * 32
+    last = IdentityPeer(hostile, PUBLICATION, 1, [])
+
+    # 4096 salts are admitted; half of the minute after which silent ones are forgotten passes.
+    for number in range(5000):
+        made.clock.advance(6 * MS)
+        last = IdentityPeer(hostile, PUBLICATION, 1, [], prk=number.to_bytes(32, "little"))
+        assert made.session.order(ADMIT, 2, public(hostile), last.prk, 0)
+        made.sockets[0].receive()
+
+    assert made.receive(made.peer.seal(b"it returns")) == [[b"it returns"]] * 2
+    assert made.receive(last.seal(b"the last one")) == [[b"the last one"]] * 2
+    first = IdentityPeer(hostile, PUBLICATION, 1, [], prk=bytes(32))
+    assert made.receive(first.seal(b"the first one")) == [[], []]
+
+
+def test_a_number_of_an_identity_beyond_the_longest_list_is_refused(made):
+    with pytest.raises(ValueError, match="the number 1025 of an identity: must be at most 1024"):
+        made.session.order(ADMIT, 1025, public(THEIRS), bytes(32), 0)
+
+
 def test_a_next_secret_that_was_granted_and_forgotten_is_not_admitted_by_the_one_before_it(made):
     made.admit()
     first = [made.peer.seal(b"%d" % number) for number in range(20)]

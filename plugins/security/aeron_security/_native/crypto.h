@@ -28,21 +28,22 @@ typedef struct
     uint8_t *(*hmac)(
         const void *digest, const void *key, int key_length, const uint8_t *data, size_t length, uint8_t *out,
         unsigned int *out_length);
-    const void *(*aes_256_ecb)(void);
-    const void *(*aes_128_gcm)(void);
-    const void *(*aes_256_gcm)(void);
-    const void *(*chacha20_poly1305)(void);
+    void *(*cipher_fetch)(void *library, const char *algorithm, const char *properties);
 } ac_crypto_t;
 
 static ac_crypto_t ac_crypto;
+
+/* AES-256-ECB, and the AEADs by their numbers in the protocol. Fetched once: a search for them, which each use of
+ * EVP_aes_256_ecb() and others repeats, takes as long as the other work for a salt. */
+static void *ac_ciphers[4];
 
 /* Return 1 if all functions were found, 0 otherwise. Call it with the GIL, before any other function here. */
 AC_COLD static int ac_crypto_load(void)
 {
     static const char *const names[] = {
         "EVP_CIPHER_CTX_new", "EVP_CIPHER_CTX_free", "EVP_CIPHER_CTX_ctrl", "EVP_CIPHER_CTX_set_padding",
-        "EVP_CipherInit_ex", "EVP_CipherUpdate", "EVP_CipherFinal_ex", "EVP_sha256", "HMAC", "EVP_aes_256_ecb",
-        "EVP_aes_128_gcm", "EVP_aes_256_gcm", "EVP_chacha20_poly1305"};
+        "EVP_CipherInit_ex", "EVP_CipherUpdate", "EVP_CipherFinal_ex", "EVP_sha256", "HMAC", "EVP_CIPHER_fetch"};
+    static const char *const ciphers[] = {"AES-256-ECB", "AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305"};
     void **functions = (void **)&ac_crypto;
     void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
 
@@ -54,12 +55,12 @@ AC_COLD static int ac_crypto_load(void)
             return 0;
         }
     }
+    /* One that a provider does not have stays NULL: then keys for it cannot be made. */
+    for (int i = 0; i < 4; i++)
+    {
+        ac_ciphers[i] = NULL == ac_ciphers[i] ? ac_crypto.cipher_fetch(NULL, ciphers[i], NULL) : ac_ciphers[i];
+    }
     return 1;
-}
-
-static inline const void *ac_crypto_aead(int cipher)
-{
-    return 1 == cipher ? ac_crypto.aes_128_gcm() : 2 == cipher ? ac_crypto.aes_256_gcm() : ac_crypto.chacha20_poly1305();
 }
 
 /* HMAC-SHA-256; `out` has 32 bytes. Return 1, or 0 on failure. */

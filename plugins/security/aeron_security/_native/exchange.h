@@ -15,6 +15,7 @@ enum
 {
     AC_ADMIT,
     AC_FORGET,
+    AC_GREET, /* start handshakes with all that are admitted: the next secret is granted in them */
     AC_RENEW
 };
 
@@ -25,6 +26,7 @@ typedef struct
     int32_t length;
     uint32_t name_length;
     uint32_t socket;
+    int32_t kind; /* from 0 for cookies to 3 for thirds */
 } ac_passed_t;
 
 typedef struct
@@ -41,22 +43,29 @@ typedef struct
     ac_passed_t passed[AC_RING_LENGTH];
     uint64_t passed_count;
     uint64_t taken_count;
+    /* By kind, of which each has a quarter of the ring: a flood of firsts does not keep cookies out. */
+    uint64_t passed_of[4];
+    uint64_t taken_of[4];
     ac_order_t orders[AC_RING_LENGTH];
     uint64_t ordered_count;
     uint64_t done_count;
 } ac_exchange_t;
 
-/* The agent passes a datagram to the conductor; return 0 if the ring is full. */
+/* The agent passes a datagram to the conductor; return 0 if the ring has no place for its kind. */
 AC_COLD static int ac_pass(
-    ac_exchange_t *exchange, const uint8_t *data, int length, const void *name, size_t name_length, uint32_t socket)
+    ac_exchange_t *exchange, int kind, const uint8_t *data, int length, const void *name, size_t name_length,
+    uint32_t socket)
 {
     uint64_t count = exchange->passed_count;
     ac_passed_t *passed = &exchange->passed[count % AC_RING_LENGTH];
-    /* Acquire: the conductor has finished with the slot. */
-    if (count - __atomic_load_n(&exchange->taken_count, __ATOMIC_ACQUIRE) >= AC_RING_LENGTH)
+    /* Acquire: the conductor has finished with the slot. The ring is full if all kinds have their quarter. */
+    if (exchange->passed_of[kind] - __atomic_load_n(&exchange->taken_of[kind], __ATOMIC_RELAXED) >= AC_RING_LENGTH / 4 ||
+        count - __atomic_load_n(&exchange->taken_count, __ATOMIC_ACQUIRE) >= AC_RING_LENGTH)
     {
         return 0;
     }
+    exchange->passed_of[kind]++;
+    passed->kind = kind;
     memcpy(passed->data, data, (size_t)length);
     memcpy(passed->name, name, name_length);
     passed->length = length;
@@ -77,6 +86,8 @@ static ac_passed_t *ac_next_passed(ac_exchange_t *exchange)
 
 static void ac_end_passed(ac_exchange_t *exchange)
 {
+    uint64_t *taken = &exchange->taken_of[exchange->passed[exchange->taken_count % AC_RING_LENGTH].kind];
+    __atomic_store_n(taken, *taken + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&exchange->taken_count, exchange->taken_count + 1, __ATOMIC_RELEASE);
 }
 

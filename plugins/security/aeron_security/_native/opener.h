@@ -1,87 +1,10 @@
-/* The receiving side of a socket: admitted salts and their windows, and the checks of a datagram in the order of
- * docs/wire/secure-udp.md. Used by one thread. Memory grows only with salts that hold the secret. */
+/* The receiving side of a socket: the checks of a datagram in the order of docs/wire/secure-udp.md. Used by one thread. */
 #ifndef AERON_SECURITY_OPENER_H
 #define AERON_SECURITY_OPENER_H
 
-#include <stdlib.h>
+#include <netinet/in.h>
 
-#include "exchange.h"
-
-#define AC_WINDOW 2048
-#define AC_WINDOW_WORDS 64 /* a power of two, greater than AC_WINDOW / 64: the words around the window are spare */
-#define AC_MAX_PEERS 4096
-#define AC_TABLE_LENGTH 8192 /* a power of two, at least twice AC_MAX_PEERS */
-#define AC_MAX_SECRETS 4
-#define AC_ASKED 64
-#define AC_BUDGET 64
-#define AC_COOKIE_BUDGET 512
-#define AC_BUDGET_NS 10000000LL
-#define AC_ASK_AGAIN_NS 100000000LL
-#define AC_SILENT_NS 60000000000LL
-#define AC_TOKEN_STEP_NS 8000000000LL
-#define AC_TOKEN_LENGTH 16
-
-/* Why a datagram was not opened: the order of the reasons is that of the checks. */
-enum
-{
-    AC_PLAIN = 1,
-    AC_OTHER_SECRET,
-    AC_OTHER_ROLE,
-    AC_ECHO,
-    AC_BUSY,
-    AC_FORGED,
-    AC_REPLAYED,
-    AC_UNPROVED,
-    AC_BAD_HANDSHAKE,
-    AC_REASONS
-};
-
-typedef struct
-{
-    uint8_t salt[AC_SALT_LENGTH];
-    uint8_t next_salt[AC_SALT_LENGTH];
-    ac_secret_t next_secret;
-    uint32_t owner; /* number of the identity that granted it */
-    uint8_t parent[AC_SALT_LENGTH]; /* the salt before this one; zeros if it was challenged */
-    int has_next; /* the next salt was admitted once: if it is forgotten, it must be challenged */
-    ac_keys_t keys;
-    uint64_t top; /* greatest number */
-    uint64_t window[AC_WINDOW_WORDS];
-    int64_t seen_ns;
-} ac_peer_t;
-
-typedef struct
-{
-    uint8_t salt[AC_SALT_LENGTH];
-    int64_t again_ns;
-} ac_asked_t;
-
-typedef struct ac_opener
-{
-    ac_secret_t secrets[AC_MAX_SECRETS];
-    int secret_count;
-    int role; /* of the peers */
-    ac_peer_t *table[AC_TABLE_LENGTH];
-    int peer_count;
-    int64_t sweep_ns;
-    uint8_t token_key[32];
-    int64_t budget_until_ns;
-    int unknown_left; /* datagrams of unknown salts that may still be checked */
-    int replies_left; /* challenges, answers and hellos that may still be sent */
-    int cookies_left;
-    int has_identity; /* peers are admitted by handshakes, not by challenges */
-    int has_group; /* replies go to a group, and are answered from other addresses */
-    uint8_t public_key[32];
-    ac_exchange_t *exchange; /* with the conductor, of all sockets of the endpoint; NULL without an identity */
-    /* Sockets that obey the orders of the conductor, a list that begins in the opener of their session. */
-    struct ac_opener *next;
-    int is_joined;
-    int holders; /* the channel, and the list */
-    ac_asked_t asked[AC_ASKED];
-    int asked_next;
-    uint64_t opened;
-    uint64_t counts[AC_REASONS];
-} ac_opener_t;
+#include "peers.h"
 
 /* What is to be sent after a datagram was checked. `hello_length` is 0, or that of `hello`, which is a hello or a cookie
  * and is not sealed. */
@@ -96,193 +19,21 @@ typedef struct
     uint8_t challenge_token[AC_TOKEN_LENGTH];
 } ac_reply_t;
 
-static inline uint32_t ac_slot_of(const uint8_t *salt)
-{
-    uint32_t hash; /* a salt is random, and only those of holders of the secret are stored */
-    memcpy(&hash, salt, sizeof(hash));
-    return hash & (AC_TABLE_LENGTH - 1);
-}
-
-static inline ac_peer_t *ac_find(const ac_opener_t *opener, const uint8_t *salt)
-{
-    for (uint32_t i = ac_slot_of(salt);; i = (i + 1) & (AC_TABLE_LENGTH - 1))
-    {
-        ac_peer_t *peer = opener->table[i];
-        if (NULL == peer || 0 == memcmp(peer->salt, salt, AC_SALT_LENGTH))
-        {
-            return peer;
-        }
-    }
-}
-
-AC_COLD static void ac_insert(ac_opener_t *opener, ac_peer_t *peer)
-{
-    uint32_t i = ac_slot_of(peer->salt);
-    while (NULL != opener->table[i])
-    {
-        i = (i + 1) & (AC_TABLE_LENGTH - 1);
-    }
-    opener->table[i] = peer;
-    opener->peer_count++;
-}
-
-AC_COLD static void ac_peer_free(ac_peer_t *peer)
-{
-    ac_keys_free(&peer->keys);
-    explicit_bzero(peer, sizeof(*peer));
-    free(peer);
-}
-
-AC_COLD static void ac_remove(ac_opener_t *opener, const uint8_t *salt)
-{
-    uint32_t i = ac_slot_of(salt);
-    while (NULL != opener->table[i] && 0 != memcmp(opener->table[i]->salt, salt, AC_SALT_LENGTH))
-    {
-        i = (i + 1) & (AC_TABLE_LENGTH - 1);
-    }
-    ac_peer_t *peer = opener->table[i];
-    if (NULL == peer)
-    {
-        return;
-    }
-    ac_peer_free(peer);
-    opener->table[i] = NULL;
-    opener->peer_count--;
-    /* Linear probing: those behind the gap, up to the next one, are put in again. */
-    for (i = (i + 1) & (AC_TABLE_LENGTH - 1); NULL != opener->table[i]; i = (i + 1) & (AC_TABLE_LENGTH - 1))
-    {
-        ac_peer_t *moved = opener->table[i];
-        opener->table[i] = NULL;
-        opener->peer_count--;
-        ac_insert(opener, moved);
-    }
-}
-
-AC_COLD static void ac_opener_free(ac_opener_t *opener)
-{
-    for (int i = 0; i < AC_TABLE_LENGTH; i++)
-    {
-        if (NULL != opener->table[i])
-        {
-            ac_peer_free(opener->table[i]);
-        }
-    }
-    explicit_bzero(opener, sizeof(*opener));
-    free(opener);
-}
-
-/* The conductor closes a socket that its agent has released, while the list may still contain it: the last one that drops
- * an opener frees it. */
-AC_COLD static void ac_opener_drop(ac_opener_t *opener)
-{
-    if (0 == __atomic_sub_fetch(&opener->holders, 1, __ATOMIC_ACQ_REL))
-    {
-        ac_opener_free(opener);
-    }
-}
-
-/* Drop the openers of closed sockets, or all. Called by the agent; or for all, when no agent is left. */
-AC_COLD static void ac_drop_closed(ac_opener_t *session, int is_all)
-{
-    ac_opener_t **link = &session->next;
-    while (NULL != *link)
-    {
-        ac_opener_t *opener = *link;
-        if (is_all || 1 == __atomic_load_n(&opener->holders, __ATOMIC_ACQUIRE))
-        {
-            *link = opener->next;
-            ac_opener_drop(opener);
-        }
-        else
-        {
-            link = &opener->next;
-        }
-    }
-}
-
-/* Let a socket obey the orders of the conductor. Called by the agent before the socket receives: until then it has admitted
- * no salt, so it has missed nothing. Only the agent changes the list, so it needs no lock. */
-AC_COLD static void ac_join(ac_opener_t *session, ac_opener_t *opener)
-{
-    ac_drop_closed(session, 0);
-    __atomic_add_fetch(&opener->holders, 1, __ATOMIC_RELAXED);
-    opener->is_joined = 1;
-    opener->next = session->next;
-    session->next = opener;
-}
-
-/* Forget salts that have been silent, at most every tenth of the limit; and the one silent for longest if all places are
- * taken. */
-AC_COLD static void ac_make_space(ac_opener_t *opener, int64_t now_ns)
-{
-    uint8_t salt[AC_SALT_LENGTH];
-    if (now_ns >= opener->sweep_ns)
-    {
-        opener->sweep_ns = now_ns + AC_SILENT_NS / 10;
-        for (int i = 0; i < AC_TABLE_LENGTH; i++)
-        {
-            /* A removal may move another one to this index. */
-            while (NULL != opener->table[i] && now_ns - opener->table[i]->seen_ns > AC_SILENT_NS)
-            {
-                memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
-                ac_remove(opener, salt);
-            }
-        }
-    }
-    if (opener->peer_count >= AC_MAX_PEERS)
-    {
-        ac_peer_t *oldest = NULL;
-        for (int i = 0; i < AC_TABLE_LENGTH; i++)
-        {
-            ac_peer_t *peer = opener->table[i];
-            if (NULL != peer && (NULL == oldest || peer->seen_ns < oldest->seen_ns))
-            {
-                oldest = peer;
-            }
-        }
-        memcpy(salt, oldest->salt, AC_SALT_LENGTH);
-        ac_remove(opener, salt);
-    }
-}
-
-/* Return whether a number was neither received nor is below the window. */
-static inline int ac_is_new(const ac_peer_t *peer, uint64_t number)
-{
-    if (number > peer->top)
-    {
-        return 1;
-    }
-    return peer->top - number < AC_WINDOW &&
-        0 == (peer->window[(number / 64) % AC_WINDOW_WORDS] >> (number % 64) & 1);
-}
-
-/* Source: RFC 6479, with a window that moves by whole words. */
-static inline void ac_mark(ac_peer_t *peer, uint64_t number)
-{
-    if (number > peer->top)
-    {
-        uint64_t words = number / 64 - peer->top / 64;
-        for (uint64_t i = 1; i <= (words < AC_WINDOW_WORDS ? words : AC_WINDOW_WORDS); i++)
-        {
-            peer->window[(peer->top / 64 + i) % AC_WINDOW_WORDS] = 0;
-        }
-        peer->top = number;
-    }
-    peer->window[(number / 64) % AC_WINDOW_WORDS] |= 1ULL << (number % 64);
-}
-
 /* A token, or a cookie; for the address of a peer in `name`, unless `name_length` is 0. */
 AC_COLD static int ac_token(
     const ac_opener_t *opener, int is_cookie, const uint8_t *salt, int64_t step, const void *name, size_t name_length,
     uint8_t *token)
 {
-    uint8_t data[AC_SALT_LENGTH + 8 + 1 + AC_NAME_LENGTH];
+    uint8_t data[AC_SALT_LENGTH + 8 + 8 + 1 + AC_NAME_LENGTH];
     uint8_t out[32];
+    /* A grant has a number that only grows, and its token may be from another socket. */
+    uint64_t forgotten = opener->has_identity ? 0 : opener->forgotten;
     memcpy(data, salt, AC_SALT_LENGTH);
     memcpy(data + AC_SALT_LENGTH, &step, 8);
-    data[AC_SALT_LENGTH + 8] = (uint8_t)is_cookie;
-    memcpy(data + AC_SALT_LENGTH + 9, name, name_length);
-    if (!ac_crypto_hmac(opener->token_key, data, AC_SALT_LENGTH + 9 + name_length, out))
+    memcpy(data + AC_SALT_LENGTH + 8, &forgotten, 8);
+    data[AC_SALT_LENGTH + 16] = (uint8_t)is_cookie;
+    memcpy(data + AC_SALT_LENGTH + 17, name, name_length);
+    if (!ac_crypto_hmac(opener->token_key, data, AC_SALT_LENGTH + 17 + name_length, out))
     {
         return 0;
     }
@@ -314,19 +65,24 @@ AC_COLD static int ac_is_token(
     return 0;
 }
 
-/* Set the challenge of a salt in `reply`, unless one was sent in the last 100 ms or too many were sent to others. The token
- * of a hello is for the address in `name`, as a cookie: otherwise its receiver could cause firsts to other addresses. */
-AC_COLD static void ac_challenge(
-    ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length, ac_reply_t *reply)
+static int ac_is_asked(const ac_opener_t *opener, const uint8_t *salt, int64_t now_ns)
 {
     for (int i = 0; i < AC_ASKED; i++)
     {
         if (opener->asked[i].again_ns > now_ns && 0 == memcmp(opener->asked[i].salt, salt, AC_SALT_LENGTH))
         {
-            return;
+            return 1;
         }
     }
-    if (opener->replies_left <= 0 ||
+    return 0;
+}
+
+/* Set the challenge of a salt in `reply`, unless one was sent in the last 100 ms or too many were sent to others. The token
+ * of a hello is for the address in `name`, as a cookie: otherwise its receiver could cause firsts to other addresses. */
+AC_COLD static void ac_challenge(
+    ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length, ac_reply_t *reply)
+{
+    if (opener->replies_left <= 0 || ac_is_asked(opener, salt, now_ns) ||
         !ac_token(opener, 0, salt, now_ns / AC_TOKEN_STEP_NS, name, name_length, reply->challenge_token))
     {
         return;
@@ -370,6 +126,7 @@ AC_COLD static int ac_admit(
     memset(peer->window, 0xff, sizeof(peer->window));
     peer->window[(top / 64) % AC_WINDOW_WORDS] = ~0ULL >> (63 - top % 64);
     peer->seen_ns = now_ns;
+    peer->greeted = NULL == parent ? opener->greeting : parent->greeted;
     if (NULL != parent)
     {
         parent->has_next = 1;
@@ -378,21 +135,30 @@ AC_COLD static int ac_admit(
     peer->has_next = NULL != ac_find(opener, peer->next_salt);
     ac_remove(opener, grandparent);
     ac_make_space(opener, now_ns);
-    ac_insert(opener, peer);
+    opener->table[ac_index(opener->table, AC_BY_SALT, salt)] = peer;
+    opener->nexts[ac_index(opener->nexts, AC_BY_NEXT, peer->next_salt)] = peer;
+    opener->peer_count++;
     return 1;
 }
 
-AC_COLD static ac_peer_t *ac_parent_of(const ac_opener_t *opener, const uint8_t *salt)
+/* Return the count of a source: that of its address, or of its network of 64 bits. A stranger does not know which others
+ * have the same: the hash depends on the key of tokens. */
+AC_COLD static uint8_t *ac_share_of(ac_opener_t *opener, const void *name)
 {
-    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    const struct sockaddr_in6 *six = name;
+    uint64_t address = 0, keys[2];
+    if (AF_INET == ((const struct sockaddr *)name)->sa_family)
     {
-        ac_peer_t *peer = opener->table[i];
-        if (NULL != peer && !peer->has_next && 0 == memcmp(peer->next_salt, salt, AC_SALT_LENGTH))
-        {
-            return peer;
-        }
+        memcpy(&address, &((const struct sockaddr_in *)name)->sin_addr, 4);
     }
-    return NULL;
+    else if (AF_INET6 == six->sin6_family)
+    {
+        int is_whole = IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) || IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
+        memcpy(&address, (const uint8_t *)&six->sin6_addr + 8 * is_whole, 8);
+    }
+    memcpy(keys, opener->token_key, sizeof(keys));
+    address = (address ^ keys[0]) * (keys[1] | 1);
+    return &opener->shares[((address ^ address >> 29) * (keys[1] | 1)) >> 58];
 }
 
 /* A datagram of a salt that is not admitted; `datagram` is opened in place. Return 0, or the reason of a refusal. */
@@ -406,12 +172,20 @@ AC_COLD static int ac_open_unknown(
     int content_length = length - AC_OVERHEAD;
     uint64_t number;
     memcpy(&number, datagram + 24, sizeof(number));
-    if (opener->unknown_left <= 0)
+    ac_peer_t *parent = ac_parent_of(opener, salt);
+    /* So the answer of a peer that sends much meanwhile is not beyond a limit. */
+    if (AC_FRAMES == datagram[5] && NULL == parent && ac_is_asked(opener, salt, now_ns))
+    {
+        return AC_UNPROVED;
+    }
+    uint8_t *share = ac_share_of(opener, name);
+    if (NULL != parent ? opener->next_left <= 0 : opener->unknown_left <= 0 || *share >= AC_SHARE)
     {
         return AC_BUSY;
     }
-    opener->unknown_left--;
-    ac_peer_t *parent = ac_parent_of(opener, salt);
+    opener->next_left -= NULL != parent;
+    opener->unknown_left -= NULL == parent;
+    *share = (uint8_t)(*share + (NULL == parent));
     if (opener->has_identity)
     {
         if (NULL == parent)
@@ -501,7 +275,7 @@ AC_COLD static int ac_open_handshake(
     {
         return AC_BAD_HANDSHAKE;
     }
-    return ac_pass(opener->exchange, datagram, length, name, name_length, socket) ? 0 : AC_BUSY;
+    return ac_pass(opener->exchange, kind - AC_COOKIE, datagram, length, name, name_length, socket) ? 0 : AC_BUSY;
 }
 
 /* Forget all that an identity granted. */
@@ -546,20 +320,27 @@ AC_COLD static void ac_obey(ac_opener_t *session, ac_sealer_t *own, int64_t now_
         ac_secret_t secret;
         ac_keys_t keys;
         int is_admission = AC_ADMIT == order->code;
-        int is_done = AC_FORGET == order->code ||
+        int is_done = AC_FORGET == order->code || AC_GREET == order->code ||
             (ac_owned_secret(
                  &secret, order->prk, order->key, own->secret.cipher, is_admission ? session->role : own->role, salt) &&
              /* Out of memory: a peer that was removed must not keep its key, so the order stays. */
              (is_admission || ac_sealer_change(own, &secret, salt, now_ns, 1)));
+        session->greeting += AC_GREET == order->code;
         for (ac_opener_t *opener = session->next; NULL != opener && is_done; opener = opener->next)
         {
             if (AC_FORGET == order->code)
             {
                 ac_forget(opener, order->owner);
             }
-            else if (
-                is_admission && NULL == ac_find(opener, salt) && !ac_is_outdated(opener, &secret, salt) &&
-                ac_keys_init(&keys, &secret, opener->role, salt, 0))
+            else if (!is_admission)
+            {
+                opener->greeting = AC_GREET == order->code ? session->greeting : 0;
+            }
+            else if (NULL != ac_find(opener, salt))
+            {
+                ac_find(opener, salt)->greeted = opener->greeting;
+            }
+            else if (!ac_is_outdated(opener, &secret, salt) && ac_keys_init(&keys, &secret, opener->role, salt, 0))
             {
                 /* The salt before it, if that is admitted, must not admit it once more. */
                 ac_admit(
@@ -611,7 +392,9 @@ static int ac_opener_open(
     if (now_ns >= opener->budget_until_ns)
     {
         opener->budget_until_ns = now_ns + AC_BUDGET_NS;
-        opener->unknown_left = opener->replies_left = AC_BUDGET;
+        memset(opener->shares, 0, sizeof(opener->shares));
+        opener->unknown_left = opener->next_left = AC_BUDGET;
+        opener->replies_left = opener->has_group ? AC_GROUP_BUDGET : AC_BUDGET;
         opener->cookies_left = AC_COOKIE_BUDGET;
     }
     if (datagram[5] >= AC_HELLO)
@@ -638,6 +421,12 @@ static int ac_opener_open(
         }
         ac_mark(peer, number);
         peer->seen_ns = now_ns;
+        /* Again each 100 ms, until the handshake takes place. */
+        if (0 != opener->greeting && peer->greeted != opener->greeting && length >= AC_HELLO_LENGTH &&
+            name_length <= AC_NAME_LENGTH)
+        {
+            ac_challenge(opener, salt, now_ns, name, opener->has_group ? 0 : name_length, reply);
+        }
     }
     if (0 == reason && AC_CHALLENGE == datagram[5])
     {
@@ -651,6 +440,45 @@ static int ac_opener_open(
         }
     }
     return reason;
+}
+
+/* Put the datagrams of a reply at `to`, one behind the other, and their lengths into `lengths`; return their number, at
+ * most 2. They have at most 512 bytes together. */
+AC_COLD static int ac_put_replies(
+    const ac_opener_t *session, ac_sealer_t *sealer, ac_reply_t *reply, int64_t now_ns, uint8_t *to, int32_t *lengths)
+{
+    uint8_t challenge[AC_SALT_LENGTH + AC_TOKEN_LENGTH];
+    int count = 0;
+    if (session->has_identity)
+    {
+        if (reply->challenges)
+        {
+            ac_put_header(reply->hello, sealer, AC_HELLO, reply->salt);
+            memcpy(reply->hello + 40, reply->challenge_token, AC_TOKEN_LENGTH);
+        }
+        memcpy(to, reply->hello, AC_HELLO_LENGTH);
+        lengths[0] = AC_HELLO_LENGTH;
+        return 1;
+    }
+    if (!ac_sealer_begin(sealer, now_ns))
+    {
+        return 0;
+    }
+    if (reply->answers && ac_sealer_seal(sealer, AC_ANSWER, to, reply->token, AC_TOKEN_LENGTH))
+    {
+        lengths[count++] = AC_OVERHEAD + AC_TOKEN_LENGTH;
+        to += AC_OVERHEAD + AC_TOKEN_LENGTH;
+    }
+    if (reply->challenges)
+    {
+        memcpy(challenge, reply->salt, AC_SALT_LENGTH);
+        memcpy(challenge + AC_SALT_LENGTH, reply->challenge_token, AC_TOKEN_LENGTH);
+        if (ac_sealer_seal(sealer, AC_CHALLENGE, to, challenge, sizeof(challenge)))
+        {
+            lengths[count++] = AC_OVERHEAD + (int32_t)sizeof(challenge);
+        }
+    }
+    return count;
 }
 
 #endif

@@ -32,6 +32,12 @@ AC_COLD static int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret
         ac_keys_init(&sealer->keys, secret, role, sealer->salt, 1);
 }
 
+AC_COLD static void ac_sealer_free(ac_sealer_t *sealer)
+{
+    ac_keys_free(&sealer->keys);
+    explicit_bzero(sealer, sizeof(*sealer));
+}
+
 /* Continue with another secret and salt; return 1, or 0 if memory runs out: then nothing has changed. */
 AC_COLD static int ac_sealer_change(
     ac_sealer_t *sealer, const ac_secret_t *secret, const uint8_t *salt, int64_t now_ns, int is_renewal)

@@ -150,9 +150,9 @@ AC_COLD static int ac_keys_init(ac_keys_t *keys, const ac_secret_t *secret, int 
     keys->kdf = ac_crypto.context_new();
     keys->aead = ac_crypto.context_new();
     int is_made = NULL != keys->kdf && NULL != keys->aead && ac_expand(secret->prk, info, sizeof(info), traffic) &&
-        ac_crypto.init(keys->kdf, ac_crypto.aes_256_ecb(), NULL, traffic, NULL, 1) &&
+        ac_crypto.init(keys->kdf, ac_ciphers[0], NULL, traffic, NULL, 1) &&
         ac_crypto.context_set_padding(keys->kdf, 0) &&
-        ac_crypto.init(keys->aead, ac_crypto_aead(secret->cipher), NULL, NULL, NULL, is_sealing);
+        ac_crypto.init(keys->aead, ac_ciphers[secret->cipher], NULL, NULL, NULL, is_sealing);
     explicit_bzero(traffic, sizeof(traffic));
     if (!is_made)
     {

@@ -9,6 +9,21 @@ from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBat
 
 
 cdef extern from "opener.h" nogil:
+    enum:
+        AC_OVERHEAD
+        AC_HEADER_LENGTH
+        AC_SALT_LENGTH
+        AC_FRAMES
+        AC_MAX_SECRETS
+        AC_MAX_OWNERS
+        AC_HELLO
+        AC_ADMIT
+        AC_FORGET
+        AC_GREET
+        AC_RENEW
+        AC_PLAIN
+        AC_OTHER_ROLE
+        AC_FORGED
     ctypedef struct ac_secret_t:
         uint8_t id
     ctypedef struct ac_sealer_t:
@@ -46,26 +61,62 @@ cdef extern from "opener.h" nogil:
         uint64_t counts[10]
     ctypedef struct ac_reply_t:
         int hello_length
-        uint8_t hello[80]
         int answers
         int challenges
-        uint8_t token[16]
-        uint8_t salt[16]
-        uint8_t challenge_token[16]
+    int ac_crypto_load()
+    int ac_has_fresh_numbers()
+    int ac_random(void *to, size_t length)
+    int ac_secret_init(ac_secret_t *secret, const uint8_t *bytes, int cipher)
+    int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int role, int64_t now_ns)
+    void ac_sealer_free(ac_sealer_t *sealer)
+    int ac_sealer_begin(ac_sealer_t *sealer, int64_t now_ns)
+    int ac_fresh_number(uint64_t *number)
+    int ac_owned_secret(
+        ac_secret_t *secret, const uint8_t *prk, const uint8_t *owner, int cipher, int role, uint8_t *salt)
+    int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint64_t *number, uint64_t *renewals)
+    int ac_opener_open(
+        ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, const void *name,
+        size_t name_length, uint32_t socket, ac_reply_t *reply)
+    ac_opener_t *ac_opener_new(const ac_opener_t *session, int has_group)
+    void ac_opener_drop(ac_opener_t *opener)
+    void ac_drop_closed(ac_opener_t *session, int is_all)
+    void ac_join(ac_opener_t *session, ac_opener_t *opener)
+    void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
+    int ac_put_replies(
+        const ac_opener_t *session, ac_sealer_t *sealer, ac_reply_t *reply, int64_t now_ns, uint8_t *to, int32_t *lengths)
+    ac_order_t *ac_next_order(ac_exchange_t *exchange)
+    ac_passed_t *ac_next_passed(ac_exchange_t *exchange)
+    void ac_end_passed(ac_exchange_t *exchange)
+    int ac_give_order(
+        ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number)
 
+cdef extern from "staging.h" nogil:
+    enum:
+        AC_STAGING_LENGTH
+    ctypedef struct ac_piece_t:
+        int32_t begin
+        int32_t length
+        int32_t segment_length
+    ctypedef struct ac_staged_t:
+        ac_piece_t pieces[16]
+        int32_t count
+        int32_t used
+        int32_t entry
+        int32_t last_entry
+        int32_t last_end
+        bint is_cut
+    int ac_is_full(const ac_staged_t *staged, const ac_batch_t *batch)
+    int ac_stage_some(
+        ac_staged_t *staged, ac_sealer_t *sealer, const ac_batch_t *batch, int32_t count, uint8_t *memory
+    )
+    int32_t ac_note_sent(ac_staged_t *staged, const ac_batch_t *batch, int32_t index, int32_t sent)
 
-# Sealed datagrams of one call of the socket: which entry of the plain batch each came from, up to which byte of it, and
-# how long it is.
-cdef struct Staged:
-    int32_t count
-    int32_t entries[16]
-    int32_t ends[16]
-    int32_t sealed_lengths[16]
-    int32_t entry           # of the plain batch: the next to be sealed
-    int32_t done            # bytes of it that are sealed
-    int32_t last_entry      # the last that was sent, up to `last_end`
-    int32_t last_end
-    bint is_cut             # the last one was sent in part
+cdef extern from "datagrams.h" nogil:
+    int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
+    int ac_is_repeated(const ac_batch_t *batch)
+
+cdef extern from "<string.h>" nogil:
+    void explicit_bzero(void *memory, size_t length)
 
 
 # Secrets, salt and counts of an endpoint, which its sockets share; used by one agent.
@@ -75,8 +126,8 @@ cdef class SealingSession:
     cdef ac_opener_t *opener            # secrets, role and counts: each socket has windows of its own
     cdef AtomicBuffer staging           # sealed datagrams of one send call, or of replies
     cdef SendBatch outgoing
-    cdef Staged staged                  # what `staging` and `outgoing` contain
-    cdef const ac_batch_t *kept         # the plain batch that they contain all of; NULL if there is none
+    cdef ac_staged_t staged             # what `staging` contains
+    cdef const ac_batch_t *kept         # the plain batch that is staged from its begin on; NULL if there is none
     cdef uint64_t kept_version          # of the secret and salt that they are sealed with
     cdef readonly Clock clock
     cdef AtomicLong fault               # a reason, set by the agent, cleared by the conductor
@@ -99,10 +150,8 @@ cdef class SealedDatagrams(DatagramChannel):
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil
     cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil
-    cdef int32_t _send_control(self, int kind, const uint8_t *content, int length) except -1 nogil
     cdef int32_t _obey(self) noexcept nogil
-    cdef int32_t _send_staged(self, int length) except -1 nogil
-    cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil
-    cdef int32_t _restore(self, Staged *staged) except -1 nogil
-    cdef int32_t _note(self, SendBatch batch, Staged *staged, int32_t index) noexcept nogil
+    cdef int32_t _send_pieces(
+        self, const ac_staged_t *staged, int32_t first, SocketAddress destination
+    ) except -1 nogil
     cdef int32_t _take_error(self) noexcept nogil

@@ -7,12 +7,14 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core._native.datagrams import DatagramChannel
 
+AERON_CORE_SPI_VERSION: Final[int]
 OVERHEAD: Final[int]
 REASONS: Final[tuple[str, ...]]
 ROTATE_NUMBERS: Final[int]
 ROTATE_INTERVAL_NS: Final[int]
 ADMIT: Final[int]
 FORGET: Final[int]
+GREET: Final[int]
 RENEW: Final[int]
 
 def is_available() -> bool: ...

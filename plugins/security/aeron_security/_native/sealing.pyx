@@ -6,90 +6,28 @@ Source: docs/wire/secure-udp.md.
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memmove, memset
 
-from aeron_core._native.address cimport SocketAddress
+from aeron_core._native cimport wire
+from aeron_core._native.address cimport AF_INET6, SocketAddress, sockaddr_storage
 from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.clock cimport Clock
-from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch, ac_batch_t
+from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
 
-cdef extern from "opener.h" nogil:
-    enum:
-        AC_OVERHEAD
-        AC_HEADER_LENGTH
-        AC_SALT_LENGTH
-        AC_TOKEN_LENGTH
-        AC_FRAMES
-        AC_CHALLENGE
-        AC_ANSWER
-        AC_MAX_SECRETS
-        AC_HELLO
-        AC_HELLO_LENGTH
-        AC_ADMIT
-        AC_FORGET
-        AC_RENEW
-        AC_PLAIN
-        AC_OTHER_ROLE
-        AC_FORGED
-        AC_REASONS
-    int ac_crypto_load()
-    int ac_has_fresh_numbers()
-    int ac_random(void *to, size_t length)
-    int ac_secret_init(ac_secret_t *secret, const uint8_t *bytes, int cipher)
-    int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int role, int64_t now_ns)
-    int ac_sealer_begin(ac_sealer_t *sealer, int64_t now_ns)
-    int ac_sealer_seal(ac_sealer_t *sealer, int kind, uint8_t *to, const uint8_t *source, int length)
-    int ac_fresh_number(uint64_t *number)
-    int ac_owned_secret(
-        ac_secret_t *secret, const uint8_t *prk, const uint8_t *owner, int cipher, int role, uint8_t *salt)
-    int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint64_t *number, uint64_t *renewals)
-    int ac_opener_open(
-        ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, const void *name,
-        size_t name_length, uint32_t socket, ac_reply_t *reply)
-    void ac_opener_drop(ac_opener_t *opener)
-    void ac_drop_closed(ac_opener_t *session, int is_all)
-    void ac_join(ac_opener_t *session, ac_opener_t *opener)
-    void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
-    void ac_put_header(uint8_t *to, const ac_sealer_t *own, int kind, const uint8_t *salt)
-    ac_order_t *ac_next_order(ac_exchange_t *exchange)
-    ac_passed_t *ac_next_passed(ac_exchange_t *exchange)
-    void ac_end_passed(ac_exchange_t *exchange)
-    int ac_give_order(
-        ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number)
-
-cdef extern from "datagrams.h" nogil:
-    int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
-    int ac_is_repeated(const ac_batch_t *batch)
-
-cdef extern from *:
-    """
-    static inline const uint8_t *ac_entry(ac_batch_t *batch, int index)
-    { return batch->vectors[index].iov_base; }
-    static inline void ac_sealer_free(ac_sealer_t *sealer)
-    {
-        ac_keys_free(&sealer->keys);
-        explicit_bzero(sealer, sizeof(*sealer));
-    }
-    """
-    const uint8_t *ac_entry(ac_batch_t *batch, int index) nogil
-    void explicit_bzero(void *memory, size_t length) nogil
-    void ac_sealer_free(ac_sealer_t *sealer) nogil
-
+#: SPI version that this module was compiled against.
+AERON_CORE_SPI_VERSION = wire.SPI_VERSION
 #: Bytes that sealing adds to a datagram.
 OVERHEAD = AC_OVERHEAD
 #: Reasons for which datagrams are not opened, in the order of the checks.
 REASONS = ("plain", "secret", "role", "echo", "busy", "forged", "replayed", "unproved", "handshake")
-# Orders of the conductor to the agent: admit the secret that an identity granted, forget all that it granted, and seal
-# with another secret.
+# Orders of the conductor to the agent: admit the secret that an identity granted, forget all that it granted, start
+# handshakes with all whose secrets are admitted, and seal with another secret.
 ADMIT = AC_ADMIT
 FORGET = AC_FORGET
+GREET = AC_GREET
 RENEW = AC_RENEW
 
-# UDP_MAX_SEGMENTS, and the greatest payload of a datagram over IPv4.
-cdef int32_t _MAX_SEGMENTS = 64
-cdef int32_t _MAX_PAYLOAD = 65507
-cdef int32_t _STAGING_LENGTH = 4 * 65536
 # Receive calls in which no datagram can be opened before the agent does other work. Invented.
 cdef int32_t _RECEIVE_ROUNDS = 16
 #: Numbers after which a socket rotates its salt, and nanoseconds.
@@ -172,7 +110,7 @@ cdef class SealingSession:
         if public_key is not None:
             explicit_bzero(self.opener.secrets, sizeof(self.opener.secrets))
         self.clock = clock
-        self.staging = AtomicBuffer.allocate(_STAGING_LENGTH)
+        self.staging = AtomicBuffer.allocate(AC_STAGING_LENGTH)
         self.outgoing = SendBatch()
         self.fault = AtomicLong()
         self.fault_source = SocketAddress()
@@ -215,11 +153,14 @@ cdef class SealingSession:
         return found
 
     def order(self, int code, uint32_t owner, bytes key, bytes prk, uint64_t number):
-        """Order ADMIT, FORGET or RENEW; return whether the ring had space. Called by the conductor only.
+        """Order ADMIT, FORGET, GREET or RENEW; return whether the ring had space. Called by the conductor only.
 
-        `owner` is the number of the identity whose public key is `key`; `prk` is its secret, whose datagrams up to
-        `number` count as received. For RENEW it is the identity of this session.
+        `owner` is the number of the identity whose public key is `key`, from 1 to 1024; `prk` is its secret, whose
+        datagrams up to `number` count as received. For GREET and RENEW it is the identity of this session, with the
+        number 0.
         """
+        if owner > AC_MAX_OWNERS:
+            raise ValueError(f"the number {owner} of an identity: must be at most {AC_MAX_OWNERS}")
         if len(prk) != 32 or len(key) != 32:
             raise ValueError(f"a secret of {len(prk)} bytes, and a key of {len(key)}: must be 32")
         return bool(ac_give_order(self.opener.exchange, code, owner, key, prk, number))
@@ -267,26 +208,13 @@ cdef class SealedDatagrams(DatagramChannel):
 
     It has its own windows: a sender with several destinations sends the same sealed datagrams to several sockets of one
     endpoint. `reply_address`: where challenges and answers go, if not to the source of the datagram that causes them.
-    Raises MemoryError if memory runs out, OSError if the operating system has no random numbers.
+    Raises MemoryError if memory, or the operating system's random numbers, run out.
     """
 
     def __cinit__(self, DatagramChannel channel, SealingSession session, SocketAddress reply_address=None):
-        self._opener = <ac_opener_t *>calloc(1, sizeof(ac_opener_t))
+        self._opener = ac_opener_new(session.opener, reply_address is not None)
         if self._opener == NULL:
-            raise MemoryError("cannot allocate windows of a socket: free memory, or raise the memory limit")
-        self._opener.holders = 1
-        memcpy(self._opener.secrets, session.opener.secrets, sizeof(session.opener.secrets))
-        self._opener.secret_count = session.opener.secret_count
-        self._opener.role = session.opener.role
-        self._opener.has_identity = session.opener.has_identity
-        self._opener.has_group = reply_address is not None
-        self._opener.exchange = session.opener.exchange
-        memcpy(self._opener.public_key, session.opener.public_key, 32)
-        # A handshake is of all sockets of the session: one may receive what another one has caused.
-        if session.opener.has_identity:
-            memcpy(self._opener.token_key, session.opener.token_key, 32)
-        elif not ac_random(self._opener.token_key, 32):
-            raise OSError(11, "no random numbers: try again later")
+            raise MemoryError("no memory or random numbers for a socket: free memory, or try again later")
 
     def __dealloc__(self):
         if self._opener != NULL:
@@ -350,14 +278,13 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef ac_reply_t reply
         if length == 0:
             counted.counts[AC_PLAIN] += 1
-        if opener.has_identity:
-            batch.copy_source(slot, self._source)
+        cdef const sockaddr_storage *name = &batch._batch.names[slot]
         while at < length:
             part = min(step, length - at)
             reply.answers = reply.challenges = reply.hello_length = 0
             reason = ac_opener_open(
-                opener, self._session.sealer, memory + at, part, now_ns, &self._source._storage, self._source._length,
-                self._number, &reply
+                opener, self._session.sealer, memory + at, part, now_ns, name,
+                28 if name.ss_family == AF_INET6 else 16, self._number, &reply
             )
             if reply.hello_length or reply.answers or reply.challenges:
                 batch.copy_source(slot, self._source)
@@ -379,148 +306,81 @@ cdef class SealedDatagrams(DatagramChannel):
         return 0
 
     cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil:
-        cdef uint8_t challenge[32]
+        cdef int32_t lengths[2]
+        cdef int32_t index, at = 0
         # Replies are put where the sealed datagrams of a batch are.
         self._session.kept = NULL
-        if self._session.opener.has_identity:
-            if reply.challenges:
-                ac_put_header(reply.hello, self._session.sealer, AC_HELLO, reply.salt)
-                memcpy(reply.hello + 40, reply.challenge_token, AC_TOKEN_LENGTH)
-            memcpy(self._session.staging.at(0, AC_HELLO_LENGTH), reply.hello, AC_HELLO_LENGTH)
-            return self._send_staged(AC_HELLO_LENGTH)
-        if not ac_sealer_begin(self._session.sealer, now_ns):
-            return 0
-        if reply.answers:
-            self._send_control(AC_ANSWER, reply.token, AC_TOKEN_LENGTH)
-        if reply.challenges:
-            memcpy(challenge, reply.salt, AC_SALT_LENGTH)
-            memcpy(challenge + AC_SALT_LENGTH, reply.challenge_token, AC_TOKEN_LENGTH)
-            self._send_control(AC_CHALLENGE, challenge, AC_SALT_LENGTH + AC_TOKEN_LENGTH)
-        return 0
-
-    cdef int32_t _send_control(self, int kind, const uint8_t *content, int length) except -1 nogil:
-        cdef uint8_t *to = self._session.staging.at(0, length + AC_OVERHEAD)
-        if not ac_sealer_seal(self._session.sealer, kind, to, content, length):
-            return 0
-        return self._send_staged(length + AC_OVERHEAD)
-
-    cdef int32_t _send_staged(self, int length) except -1 nogil:
-        self._session.outgoing.clear()
-        self._session.outgoing.add(self._session.staging, 0, length, length)
-        # A challenge or an answer that cannot be sent is lost, as on the network.
-        if self._has_reply_address:
-            self._channel.send(self._session.outgoing, self._reply_address)
-        else:
-            self._channel.send(self._session.outgoing, self._source)
+        for index in range(ac_put_replies(
+            self._session.opener, self._session.sealer, reply, now_ns, self._session.staging.at(0, 512), lengths
+        )):
+            self._session.outgoing.clear()
+            self._session.outgoing.add(self._session.staging, at, lengths[index], lengths[index])
+            # A reply that cannot be sent is lost, as on the network.
+            if self._has_reply_address:
+                self._channel.send(self._session.outgoing, self._reply_address)
+            else:
+                self._channel.send(self._session.outgoing, self._source)
+            at += lengths[index]
         return self._take_error()
 
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
-        cdef Staged *staged = &self._session.staged
-        cdef bint is_again
-        cdef int32_t count = 0, rounds = 0, taken, last
+        cdef ac_staged_t *staged = &self._session.staged
+        cdef uint8_t *memory = self._session.staging.at(0, AC_STAGING_LENGTH)
+        cdef int32_t count = 0, first = 0, taken, index
         # First: a batch that was sealed with a secret that is replaced now must be sealed again.
         self._obey()
-        # All destinations get the same sealed datagrams, if they were staged together.
-        is_again = (
+        # All destinations get the same sealed datagrams, if they are still staged.
+        if not (
             self._session.kept == batch._batch and ac_is_repeated(batch._batch)
             and self._session.kept_version == self._session.sealer.version
-        )
-        self._session.kept = NULL
-        if is_again:
-            self._restore(staged)
-        else:
-            staged.entry = staged.done = 0
+        ):
+            memset(staged, 0, sizeof(ac_staged_t))
+            self._session.kept = NULL
             if not ac_sealer_begin(self._session.sealer, self._session.clock.nano_time()):
                 self.error_code = 12  # ENOMEM
                 return 0
-        # Rounds of as many datagrams as a batch and the memory for sealed ones hold.
-        while is_again or staged.entry < batch.count:
-            if not is_again and not self._stage(batch, staged):
-                self.error_code = 12
+            self._session.kept = batch._batch
+            self._session.kept_version = self._session.sealer.version
+        staged.is_cut = False
+        # Long pieces are sent one by one, so that the receiver opens one while the next is sealed. Pieces of short
+        # entries, and those that are staged for another destination, are sent together: a system call each would cost
+        # more than it gains.
+        while first < staged.count or staged.entry < batch.count:
+            if first == staged.count:
+                if ac_is_full(staged, batch._batch):
+                    staged.count = staged.used = first = 0
+                    self._session.kept = NULL
+                if not ac_stage_some(staged, self._session.sealer, batch._batch, batch.count, memory):
+                    # The numbers are used up: another destination must not get other datagrams with the next ones.
+                    self._session.kept = NULL
+                    self.error_code = 12
+                    break
+            taken = self._send_pieces(staged, first, destination)
+            for index in range(taken):
+                count = ac_note_sent(
+                    staged, batch._batch, first + index, self._session.outgoing._batch.lengths[index]
+                )
+            if first + taken < staged.count or staged.is_cut:
                 break
-            taken = self._channel.send(self._session.outgoing, destination)
-            self._take_error()
-            for last in range(taken):
-                count = self._note(batch, staged, last)
-            if rounds == 0 and staged.entry == batch.count:
-                self._session.kept = batch._batch
-                self._session.kept_version = self._session.sealer.version
-            rounds += 1
-            if taken < staged.count or staged.is_cut or is_again:
-                break
+            first = staged.count
         if count > 0 and staged.last_end < batch._batch.lengths[staged.last_entry]:
             batch._batch.lengths[staged.last_entry] = staged.last_end
         return count
 
-    cdef int32_t _restore(self, Staged *staged) except -1 nogil:
-        """Set the batch of sealed datagrams to all that was staged: the last call may have shortened an entry."""
-        cdef int32_t index, begin = 0
+    cdef int32_t _send_pieces(
+        self, const ac_staged_t *staged, int32_t first, SocketAddress destination
+    ) except -1 nogil:
+        """Send the pieces from `first` on; return how many were sent, the last one in part."""
+        cdef int32_t index, taken
         self._session.outgoing.clear()
-        staged.is_cut = False
-        for index in range(staged.count):
+        for index in range(first, staged.count):
             self._session.outgoing.add(
-                self._session.staging, begin, staged.sealed_lengths[index],
-                self._session.outgoing._batch.segment_lengths[index],
+                self._session.staging, staged.pieces[index].begin, staged.pieces[index].length,
+                staged.pieces[index].segment_length
             )
-            begin += staged.sealed_lengths[index]
-        return 0
-
-    cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil:
-        """Seal the next datagrams of `batch` into the batch that is sent; return whether that succeeded."""
-        cdef uint8_t *memory = self._session.staging.at(0, _STAGING_LENGTH)
-        cdef const uint8_t *data
-        cdef int32_t used = 0, begin, length, step, part, many
-        self._session.outgoing.clear()
-        staged.count = 0
-        staged.is_cut = False
-        while staged.entry < batch.count and staged.count < 16:
-            length = batch._batch.lengths[staged.entry]
-            step = min(max(batch._batch.segment_lengths[staged.entry], 1), max(length, 1))
-            many = min(_MAX_SEGMENTS, max(_MAX_PAYLOAD // (step + AC_OVERHEAD), 1))
-            if used + many * (step + AC_OVERHEAD) > _STAGING_LENGTH:
-                break
-            data = ac_entry(batch._batch, staged.entry)
-            begin = used
-            while many > 0:
-                part = min(step, length - staged.done)
-                if not ac_sealer_seal(
-                    self._session.sealer, AC_FRAMES, memory + used, data + staged.done, part
-                ):
-                    return False
-                used += part + AC_OVERHEAD
-                staged.done += part
-                many -= 1
-                if staged.done >= length:
-                    break
-            self._session.outgoing.add(
-                self._session.staging, begin, used - begin, min(step + AC_OVERHEAD, used - begin)
-            )
-            staged.entries[staged.count] = staged.entry
-            staged.ends[staged.count] = staged.done
-            staged.sealed_lengths[staged.count] = used - begin
-            staged.count += 1
-            if staged.done >= length:
-                staged.entry += 1
-                staged.done = 0
-        return True
-
-    cdef int32_t _note(self, SendBatch batch, Staged *staged, int32_t index) noexcept nogil:
-        """Note that a staged entry was sent, all or in part; return the number of entries sent, the last one in part."""
-        cdef int32_t entry = staged.entries[index]
-        cdef int32_t sent = self._session.outgoing._batch.lengths[index]
-        cdef int32_t step = max(batch._batch.segment_lengths[entry], 1)
-        cdef int32_t end = staged.ends[index]
-        cdef int32_t part
-        if sent < staged.sealed_lengths[index]:
-            staged.is_cut = True
-            # Each datagram that was not sent is AC_OVERHEAD longer than its content.
-            while sent < staged.sealed_lengths[index]:
-                part = (end - 1) % step + 1
-                end -= part
-                sent += part + AC_OVERHEAD
-        staged.last_entry = entry
-        staged.last_end = end
-        return entry + 1
+        taken = self._channel.send(self._session.outgoing, destination)
+        self._take_error()
+        return taken
 
     cdef int32_t descriptor(self) noexcept nogil:
         return self._channel.descriptor()

@@ -1,6 +1,9 @@
-"""Streams between hosts with identities."""
+"""Hosts with identities: streams between them, and one side of their handshakes."""
 
 import os
+
+from aeron_security.handshakes import Host
+from aeron_security.noise import public_key_of
 
 from aeron_core.testing.pair import S
 
@@ -10,6 +13,19 @@ PRIVATE = {name: bytes([number]) * 32 for number, name in enumerate(("one", "two
 SECURED = "aeron:udp?endpoint=10.0.0.2:20121|security=orders"
 MULTICAST = "aeron:udp?endpoint=224.0.1.1:20121|interface=127.0.0.1|security=orders"
 DYNAMIC = "control=10.0.0.1:20000|control-mode=dynamic|security=orders"
+
+
+def host(private, role, admitted):
+    """Return a host whose secret is 32 zeros; what its peers grant is appended to `admitted`."""
+    return Host(
+        private_key=private,
+        public_key=public_key_of(private),
+        cipher=1,
+        role=role,
+        grant=lambda: (bytes(32), 7),
+        admit=lambda peer, secret, number: admitted.append((peer.name, secret, number)),
+        fresh=lambda: os.urandom(8),
+    )
 
 
 def messages_of(count, length=500):

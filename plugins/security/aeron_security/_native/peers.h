@@ -1,0 +1,315 @@
+/* What a receiving socket remembers: admitted salts with their windows, and limits. Used by one thread. Memory grows only with
+ * salts that hold the secret. */
+#ifndef AERON_SECURITY_PEERS_H
+#define AERON_SECURITY_PEERS_H
+
+#include <stdlib.h>
+
+#include "exchange.h"
+
+#define AC_WINDOW 2048
+#define AC_WINDOW_WORDS 64 /* a power of two, greater than AC_WINDOW / 64: the words around the window are spare */
+#define AC_MAX_PEERS 4096
+#define AC_MAX_OWNERS 1024 /* identities, from 1 on; 0 without */
+#define AC_TABLE_LENGTH 8192 /* a power of two, at least twice AC_MAX_PEERS */
+#define AC_MAX_SECRETS 4
+#define AC_ASKED 64
+#define AC_BUDGET 128
+#define AC_GROUP_BUDGET 8 /* of replies to a group, which each of its members receives */
+#define AC_SHARES 64
+#define AC_SHARE 16 /* of a budget, for sources with one hash */
+#define AC_COOKIE_BUDGET 512
+#define AC_BUDGET_NS 10000000LL
+#define AC_ASK_AGAIN_NS 100000000LL
+#define AC_SILENT_NS 60000000000LL
+#define AC_TOKEN_STEP_NS 8000000000LL
+#define AC_TOKEN_LENGTH 16
+
+/* Why a datagram was not opened: the order of the reasons is that of the checks. */
+enum
+{
+    AC_PLAIN = 1,
+    AC_OTHER_SECRET,
+    AC_OTHER_ROLE,
+    AC_ECHO,
+    AC_BUSY,
+    AC_FORGED,
+    AC_REPLAYED,
+    AC_UNPROVED,
+    AC_BAD_HANDSHAKE,
+    AC_REASONS
+};
+
+typedef struct
+{
+    uint8_t salt[AC_SALT_LENGTH];
+    uint8_t next_salt[AC_SALT_LENGTH];
+    ac_secret_t next_secret;
+    uint32_t owner; /* number of the identity that granted it, at most AC_MAX_OWNERS */
+    uint8_t parent[AC_SALT_LENGTH]; /* the salt before this one; zeros if it was challenged */
+    int has_next; /* the next salt was admitted once: if it is forgotten, it must be challenged */
+    ac_keys_t keys;
+    uint64_t top; /* greatest number */
+    uint64_t window[AC_WINDOW_WORDS];
+    int64_t seen_ns;
+    uint32_t greeted; /* the last greeting in which a handshake took place */
+} ac_peer_t;
+
+typedef struct
+{
+    uint8_t salt[AC_SALT_LENGTH];
+    int64_t again_ns;
+} ac_asked_t;
+
+typedef struct ac_opener
+{
+    ac_secret_t secrets[AC_MAX_SECRETS];
+    int secret_count;
+    int role; /* of the peers */
+    ac_peer_t *table[AC_TABLE_LENGTH];  /* by salt */
+    ac_peer_t *nexts[AC_TABLE_LENGTH]; /* by next salt: a flood of unknown salts looks for it in vain */
+    int peer_count;
+    int64_t sweep_ns;
+    uint8_t token_key[32];
+    uint64_t forgotten; /* salts: a token from before one was forgotten must not admit it again */
+    int64_t budget_until_ns;
+    uint8_t shares[AC_SHARES]; /* datagrams of unknown salts that were checked, by a hash of their sources */
+    int unknown_left;          /* and that may still be checked */
+    int next_left;             /* the same of next salts: strangers must not delay a rotation */
+    int replies_left; /* challenges, answers and hellos that may still be sent */
+    int cookies_left;
+    int has_identity; /* peers are admitted by handshakes, not by challenges */
+    int has_group; /* replies go to a group, and are answered from other addresses */
+    uint8_t public_key[32];
+    ac_exchange_t *exchange; /* with the conductor, of all sockets of the endpoint; NULL without an identity */
+    /* Sockets that obey the orders of the conductor, a list that begins in the opener of their session. */
+    struct ac_opener *next;
+    uint32_t greeting; /* number of the current one, 0 if there is none; of a session, of the last one */
+    int is_joined;
+    int holders; /* the channel, and the list */
+    ac_asked_t asked[AC_ASKED];
+    int asked_next;
+    uint64_t opened;
+    uint64_t counts[AC_REASONS];
+} ac_opener_t;
+
+#define AC_BY_SALT offsetof(ac_peer_t, salt)
+#define AC_BY_NEXT offsetof(ac_peer_t, next_salt)
+
+/* Return the index of the peer whose key, a salt at offset `key` of it, is `salt`; otherwise that of the empty entry behind
+ * those with its hash. */
+static inline uint32_t ac_index(ac_peer_t *const *table, size_t key, const uint8_t *salt)
+{
+    uint32_t i; /* a salt is random, and only those of holders of the secret are stored */
+    memcpy(&i, salt, sizeof(i));
+    i &= AC_TABLE_LENGTH - 1;
+    while (NULL != table[i] && 0 != memcmp((const uint8_t *)table[i] + key, salt, AC_SALT_LENGTH))
+    {
+        i = (i + 1) & (AC_TABLE_LENGTH - 1);
+    }
+    return i;
+}
+
+static inline ac_peer_t *ac_find(const ac_opener_t *opener, const uint8_t *salt)
+{
+    return opener->table[ac_index(opener->table, AC_BY_SALT, salt)];
+}
+
+/* Return the peer that a salt follows at a rotation, unless it has admitted that before. */
+static inline ac_peer_t *ac_parent_of(const ac_opener_t *opener, const uint8_t *salt)
+{
+    ac_peer_t *peer = opener->nexts[ac_index(opener->nexts, AC_BY_NEXT, salt)];
+    return NULL == peer || peer->has_next ? NULL : peer;
+}
+
+/* Remove the peer at an index. Linear probing: those behind the gap, up to the next one, are put in again. */
+AC_COLD static void ac_clear(ac_peer_t **table, size_t key, uint32_t i)
+{
+    table[i] = NULL;
+    for (i = (i + 1) & (AC_TABLE_LENGTH - 1); NULL != table[i]; i = (i + 1) & (AC_TABLE_LENGTH - 1))
+    {
+        ac_peer_t *moved = table[i];
+        table[i] = NULL;
+        table[ac_index(table, key, (const uint8_t *)moved + key)] = moved;
+    }
+}
+
+AC_COLD static void ac_peer_free(ac_peer_t *peer)
+{
+    ac_keys_free(&peer->keys);
+    explicit_bzero(peer, sizeof(*peer));
+    free(peer);
+}
+
+AC_COLD static void ac_remove(ac_opener_t *opener, const uint8_t *salt)
+{
+    uint32_t i = ac_index(opener->table, AC_BY_SALT, salt);
+    ac_peer_t *peer = opener->table[i];
+    if (NULL == peer)
+    {
+        return;
+    }
+    ac_clear(opener->table, AC_BY_SALT, i);
+    ac_clear(opener->nexts, AC_BY_NEXT, ac_index(opener->nexts, AC_BY_NEXT, peer->next_salt));
+    opener->peer_count--;
+    opener->forgotten++;
+    ac_peer_free(peer);
+}
+
+/* Return the opener of a socket of a session, with windows of its own; NULL if memory or random numbers run out. */
+AC_COLD static ac_opener_t *ac_opener_new(const ac_opener_t *session, int has_group)
+{
+    ac_opener_t *opener = calloc(1, sizeof(*opener));
+    if (NULL == opener)
+    {
+        return NULL;
+    }
+    opener->holders = 1;
+    memcpy(opener->secrets, session->secrets, sizeof(session->secrets));
+    opener->secret_count = session->secret_count;
+    opener->role = session->role;
+    opener->has_identity = session->has_identity;
+    opener->has_group = has_group;
+    opener->exchange = session->exchange;
+    memcpy(opener->public_key, session->public_key, 32);
+    /* A handshake is of all sockets of the session: one may receive what another one has caused. */
+    memcpy(opener->token_key, session->token_key, 32);
+    if (!session->has_identity && !ac_random(opener->token_key, 32))
+    {
+        free(opener);
+        return NULL;
+    }
+    return opener;
+}
+
+AC_COLD static void ac_opener_free(ac_opener_t *opener)
+{
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    {
+        if (NULL != opener->table[i])
+        {
+            ac_peer_free(opener->table[i]);
+        }
+    }
+    explicit_bzero(opener, sizeof(*opener));
+    free(opener);
+}
+
+/* The conductor closes a socket that its agent has released, while the list may still contain it: the last one that drops
+ * an opener frees it. */
+AC_COLD static void ac_opener_drop(ac_opener_t *opener)
+{
+    if (0 == __atomic_sub_fetch(&opener->holders, 1, __ATOMIC_ACQ_REL))
+    {
+        ac_opener_free(opener);
+    }
+}
+
+/* Drop the openers of closed sockets, or all. Called by the agent; or for all, when no agent is left. */
+AC_COLD static void ac_drop_closed(ac_opener_t *session, int is_all)
+{
+    ac_opener_t **link = &session->next;
+    while (NULL != *link)
+    {
+        ac_opener_t *opener = *link;
+        if (is_all || 1 == __atomic_load_n(&opener->holders, __ATOMIC_ACQUIRE))
+        {
+            *link = opener->next;
+            ac_opener_drop(opener);
+        }
+        else
+        {
+            link = &opener->next;
+        }
+    }
+}
+
+/* Let a socket obey the orders of the conductor. Called by the agent before the socket receives: until then it has admitted
+ * no salt, so it has missed nothing. Only the agent changes the list, so it needs no lock. */
+AC_COLD static void ac_join(ac_opener_t *session, ac_opener_t *opener)
+{
+    ac_drop_closed(session, 0);
+    __atomic_add_fetch(&opener->holders, 1, __ATOMIC_RELAXED);
+    opener->is_joined = 1;
+    opener->next = session->next;
+    session->next = opener;
+}
+
+/* Return the salt to forget for another one: of the identity that has most of them, the one silent for longest. So one that
+ * grants ever new salts forgets its own. Without identities all are of owner 0. */
+AC_COLD static const uint8_t *ac_victim(const ac_opener_t *opener)
+{
+    uint16_t counts[AC_MAX_OWNERS + 1] = {0};
+    uint32_t most = 0;
+    const ac_peer_t *oldest = NULL;
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    {
+        const ac_peer_t *peer = opener->table[i];
+        if (NULL != peer)
+        {
+            counts[peer->owner]++;
+            most = counts[peer->owner] > counts[most] ? peer->owner : most;
+        }
+    }
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    {
+        const ac_peer_t *peer = opener->table[i];
+        if (NULL != peer && peer->owner == most && (NULL == oldest || peer->seen_ns < oldest->seen_ns))
+        {
+            oldest = peer;
+        }
+    }
+    return oldest->salt;
+}
+
+/* Forget salts that have been silent, at most every tenth of the limit; and another one if all places are taken. */
+AC_COLD static void ac_make_space(ac_opener_t *opener, int64_t now_ns)
+{
+    uint8_t salt[AC_SALT_LENGTH];
+    if (now_ns >= opener->sweep_ns)
+    {
+        opener->sweep_ns = now_ns + AC_SILENT_NS / 10;
+        for (int i = 0; i < AC_TABLE_LENGTH; i++)
+        {
+            /* A removal may move another one to this index. */
+            while (NULL != opener->table[i] && now_ns - opener->table[i]->seen_ns > AC_SILENT_NS)
+            {
+                memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
+                ac_remove(opener, salt);
+            }
+        }
+    }
+    if (opener->peer_count >= AC_MAX_PEERS)
+    {
+        memcpy(salt, ac_victim(opener), AC_SALT_LENGTH);
+        ac_remove(opener, salt);
+    }
+}
+
+/* Return whether a number was neither received nor is below the window. */
+static inline int ac_is_new(const ac_peer_t *peer, uint64_t number)
+{
+    if (number > peer->top)
+    {
+        return 1;
+    }
+    return peer->top - number < AC_WINDOW &&
+        0 == (peer->window[(number / 64) % AC_WINDOW_WORDS] >> (number % 64) & 1);
+}
+
+/* Source: RFC 6479, with a window that moves by whole words. */
+static inline void ac_mark(ac_peer_t *peer, uint64_t number)
+{
+    if (number > peer->top)
+    {
+        uint64_t words = number / 64 - peer->top / 64;
+        for (uint64_t i = 1; i <= (words < AC_WINDOW_WORDS ? words : AC_WINDOW_WORDS); i++)
+        {
+            peer->window[(peer->top / 64 + i) % AC_WINDOW_WORDS] = 0;
+        }
+        peer->top = number;
+    }
+    peer->window[(number / 64) % AC_WINDOW_WORDS] |= 1ULL << (number % 64);
+}
+
+#endif
