@@ -23,6 +23,7 @@ from aeron_core.resilient.events import (
     SubscriptionRestored,
     log_event,
 )
+from aeron_core.resilient.peer_watch import ResilientPeerWatch
 from aeron_core.resilient.policy import ReconnectPolicy
 from aeron_core.resilient.publications import ResilientExclusivePublication, ResilientPublication
 from aeron_core.resilient.registration import ResilientRegistration
@@ -43,6 +44,7 @@ __all__ = [
     "ResilientAeron",
     "ResilientCounter",
     "ResilientExclusivePublication",
+    "ResilientPeerWatch",
     "ResilientPublication",
     "ResilientRegistration",
     "ResilientSubscription",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from aeron_core.client.command_arguments import channel_of, int32_of, int64_of, key_of, label_of
 from aeron_core.errors import DriverTimeoutError
 from aeron_core.resilient.counter import ResilientCounter
+from aeron_core.resilient.peer_watch import ResilientPeerWatch, WatchedResource
 from aeron_core.resilient.publications import ResilientExclusivePublication, ResilientPublication
 from aeron_core.resilient.registration import ResilientRegistration
 from aeron_core.resilient.subscription import ResilientSubscription, add_to
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core.client.aeron import Aeron
+    from aeron_core.client.conductor.peer_watch import PeerHandler, RefusalHandler
     from aeron_core.client.counters import Counter
     from aeron_core.client.handlers import CloseHandler, CounterHandler, ImageHandler
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
@@ -175,7 +177,7 @@ class ResilientAeron:
     ) -> ResilientRegistration[ResilientSubscription]:
         """Send the command of `add_subscription` and return its registration without waiting."""
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
-        defaults = self._supervisor.handlers
+        defaults = self._supervisor.handlers.client
         handlers = (
             on_available_image or defaults.on_available_image,
             on_unavailable_image or defaults.on_unavailable_image,
@@ -188,6 +190,24 @@ class ResilientAeron:
 
         what = f"add_subscription {channel!r} {stream_id}"
         return ResilientRegistration(self._supervisor, what, submit, self._supervisor.add)
+
+    def watch_peers(
+        self,
+        resource: WatchedResource,
+        *,
+        on_added: PeerHandler | None = None,
+        on_removed: PeerHandler | None = None,
+        on_refused: RefusalHandler | None = None,
+    ) -> ResilientPeerWatch:
+        """Return a watch of peers as `Aeron.watch_peers`, which follows `resource` to each later driver.
+
+        A loss of the driver removes all peers: `on_removed` is then called after `Disconnected`, on the same thread.
+        Raises ClosedError if the client is closed, and TypeError if `resource` is not one of a resilient client.
+        """
+        self._supervisor.check_open()
+        watch = ResilientPeerWatch(resource, on_added, on_removed, on_refused)
+        self._supervisor.add_watch(watch)
+        return watch
 
     def add_counter(self, type_id: int, key: bytes = b"", label: str = "") -> ResilientCounter:
         """Add a counter that continues with its value after a loss; waits as `add_publication`."""
@@ -244,39 +264,39 @@ class ResilientAeron:
 
     def add_event_handler(self, handler: EventHandler) -> None:
         """Add a handler of events, on the same thread as `on_event`."""
-        self._supervisor.event_handlers.append(handler)
+        self._supervisor.handlers.events.append(handler)
 
     def remove_event_handler(self, handler: EventHandler) -> None:
         """Remove the handler; raises ValueError if it was not added."""
-        self._supervisor.event_handlers.remove(handler)
+        self._supervisor.handlers.events.remove(handler)
 
     def add_available_counter_handler(self, handler: CounterHandler) -> None:
         """Add a handler as `Aeron.add_available_counter_handler`, to this driver and to each later one."""
-        self._supervisor.counter_handlers["available"].append(handler)
+        self._supervisor.handlers.available_counters.append(handler)
         self._supervisor.last.add_available_counter_handler(handler)
 
     def remove_available_counter_handler(self, handler: CounterHandler) -> None:
         """Remove the handler; raises ValueError if it was not added."""
-        self._supervisor.counter_handlers["available"].remove(handler)
+        self._supervisor.handlers.available_counters.remove(handler)
         self._supervisor.last.remove_available_counter_handler(handler)
 
     def add_unavailable_counter_handler(self, handler: CounterHandler) -> None:
         """Add a handler as `Aeron.add_unavailable_counter_handler`, to this driver and to each later one."""
-        self._supervisor.counter_handlers["unavailable"].append(handler)
+        self._supervisor.handlers.unavailable_counters.append(handler)
         self._supervisor.last.add_unavailable_counter_handler(handler)
 
     def remove_unavailable_counter_handler(self, handler: CounterHandler) -> None:
         """Remove the handler; raises ValueError if it was not added."""
-        self._supervisor.counter_handlers["unavailable"].remove(handler)
+        self._supervisor.handlers.unavailable_counters.remove(handler)
         self._supervisor.last.remove_unavailable_counter_handler(handler)
 
     def add_close_handler(self, handler: CloseHandler) -> None:
         """Add a handler that is called once, when this client closes or gives up; not when the driver is lost."""
-        self._supervisor.close_handlers.append(handler)
+        self._supervisor.handlers.closes.append(handler)
 
     def remove_close_handler(self, handler: CloseHandler) -> None:
         """Remove the handler; raises ValueError if it was not added, or once the client is closed."""
-        self._supervisor.close_handlers.remove(handler)
+        self._supervisor.handlers.closes.remove(handler)
 
     def close(self) -> None:
         """Close everything that was added, also while reconnecting, and stop the threads.

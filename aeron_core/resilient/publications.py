@@ -205,11 +205,18 @@ class ResilientPublicationBase(ResilientResource[P]):
         first: int = 0,
         count: int | None = None,
         reserved_value: int = 0,
+        reserved_step: int = 0,
         peer: int | None = None,
     ) -> int:
         """Append many messages as `Publication.offer_batch`; NOT_CONNECTED while the driver is gone."""
         result = self._current.offer_batch(
-            data, offsets, first=first, count=count, reserved_value=reserved_value, peer=peer
+            data,
+            offsets,
+            first=first,
+            count=count,
+            reserved_value=reserved_value,
+            reserved_step=reserved_step,
+            peer=peer,
         )
         return result if result >= 0 else self._refused(result)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.channel_peers import ChannelPeer
     from aeron_core.client.handlers import ImageHandler
+    from aeron_core.client.loop_bells import LoopBells
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscriptions.header import FragmentImage
     from aeron_core.client.subscriptions.image import (
@@ -218,6 +219,11 @@ class ResilientSubscription(ResilientResource[Subscription]):
         """Do the same as `Subscription.controlled_poll`; return 0 while the driver is gone."""
         return self._current.controlled_poll(handler, fragment_limit)
 
+    @property
+    def loop_bells(self) -> LoopBells | None:
+        """See `Subscription.loop_bells`: those of the current driver."""
+        return self._current.loop_bells
+
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
         """Do the same as `Subscription.block_poll`; return 0 while the driver is gone."""
         return self._current.block_poll(handler, block_length_limit)
@@ -285,7 +291,7 @@ class ResilientSubscription(ResilientResource[Subscription]):
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "detached"
         if not self.is_closed and self.is_attached:
-            state = f"{self.image_count} images"
+            state = f"images={self.image_count}"
         return f"ResilientSubscription({self.channel!r}, {self.stream_id}, {state})"
 
     def _replace(self, current: Subscription) -> None:

@@ -4,6 +4,7 @@
     lost      -> connected    an attempt succeeds; failed ones are repeated after growing delays
     any       -> closed       by the program, or because the policy gives up
 
+Not here: opening a plain client (connector), and handlers of the program (program_handlers).
 It runs on a thread of its own, which sleeps between checks, or in `do_work` of the program; events are delivered there.
 One lock guards the lists, and is never held while the plain client or a handler is called: the plain client calls back
 under its own lock.
@@ -15,36 +16,32 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from aeron_core.agent.at_exit import CLIENT, close_at_exit
-from aeron_core.client.aeron import Aeron
-from aeron_core.client.conductor.cnc_connection import connect_cnc, open_cnc
-from aeron_core.client.conductor.conductor import ClientConductor
 from aeron_core.client.conductor.conductor_thread import ConductorThread
-from aeron_core.client.handlers import log_error
-from aeron_core.errors import ClientError, ClosedError, CncNotReadyError, DriverTimeoutError
-from aeron_core.protocol.cnc import CNC_FILE
+from aeron_core.errors import ClientError, ClosedError, DriverTimeoutError
+from aeron_core.resilient.connector import Connector
 from aeron_core.resilient.events import (
     Disconnected,
-    Event,
-    EventHandler,
     GaveUp,
     ImageRestored,
     Reconnected,
     ReconnectFailed,
     Restored,
 )
+from aeron_core.resilient.peer_watch import ResilientPeerWatch
 from aeron_core.resilient.policy import ReconnectPolicy, Retry
+from aeron_core.resilient.program_handlers import ProgramHandlers
 from aeron_core.resilient.resource import ResilientResource
 from aeron_core.resilient.restoration import Restoration
 from aeron_core.resilient.subscription import ResilientSubscription
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
-    from aeron_core.client.handlers import ClientHandlers, CloseHandler, CounterHandler
-    from aeron_core.protocol.cnc import CncFile
+    from aeron_core.client.aeron import Aeron
+    from aeron_core.client.handlers import ClientHandlers
+    from aeron_core.resilient.events import EventHandler
     from aeron_core.settings.client import ClientFields
 
 _NS_PER_S: Final = 1_000_000_000
@@ -73,37 +70,32 @@ class Supervisor:
     ) -> None:
         self.fields: Final = fields
         self.clock: Final = clock
-        self.handlers: Final = handlers
-        self.counter_handlers: Final[dict[str, list[CounterHandler]]] = {"available": [], "unavailable": []}
-        self.event_handlers: Final[list[EventHandler]] = [on_event]
-        self.close_handlers: Final[list[CloseHandler]] = []
+        self.handlers: Final = ProgramHandlers(handlers, on_event)
         self._driver_invoker = driver_invoker
         self._policy = policy
         self._lock = threading.RLock()
         self._working = threading.Lock()
         self._process_id = os.getpid()
         self._thread: ConductorThread | None = None
-        self._in_handler = threading.local()
         self._is_closed = False
         #: Whether the client has closed itself, and its handlers did not all get `GaveUp` yet.
         self.is_giving_up = False
         self._cause: Exception | None = None
-        self._file: tuple[int, int] | None = None
         self._retry = Retry(policy)
         self._resources: dict[int, AnyResource] = {}
         self._restorations: list[Restoration[Any]] = []
+        self._watches: list[ResilientPeerWatch] = []
         # When the gap began, on the client's clock; None while everything is restored.
         self._gap_ns: int | None = None
         # When the client was lost for the last time; later than the begin of the gap if something was still missing.
         self._lost_ns = 0
         self._heartbeat_ms = 0
-        if handlers.on_close is not None:
-            self.close_handlers.append(handlers.on_close)
         # Before the first plain client is opened: its close at the exit must not look like a loss.
         close_at_exit(self.close_at_exit, CLIENT)
         now_ns = clock.nano_time()
         self._alive_ns = self._stepped_ns = self._checked_ns = now_ns
-        self._conductor, self.last = self._open(connect=True)
+        self._connector = Connector(fields, clock, self.handlers, driver_invoker, self.wake)
+        self._conductor, self.last = self._connector.open(waits=True)
         self._aeron: Aeron | None = self.last
         if not fields.use_conductor_agent_invoker:
             self._thread = ConductorThread(self.do_work, self.idle_s, "aeron-resilient")
@@ -136,7 +128,7 @@ class Supervisor:
     def check_may_wait(self) -> None:
         """Raise ClosedError if the client is closed, ClientError in one of its handlers."""
         self.check_open()
-        if self._runs_handler():
+        if self.handlers.is_running:
             raise ClientError(
                 "a handler of events must not wait for the driver, because the client does not reconnect before the "
                 "handler returns: use the _async methods, and offer in place of send, or wait on another thread"
@@ -199,6 +191,12 @@ class Supervisor:
                 self._restorations.append(self._restoration(resource, self._aeron))
         self.wake()
 
+    def add_watch(self, watch: ResilientPeerWatch) -> None:
+        """Let a watch of peers follow its resource to each driver, from now on."""
+        with self._lock:
+            self._watches.append(watch)
+        self.wake()
+
     def do_work(self) -> int:
         """Run one duty cycle and return the work count; 0 in a handler, while another thread runs one, once closed.
 
@@ -209,7 +207,7 @@ class Supervisor:
         try:
             return self._step(self.clock.nano_time())
         except Exception as error:  # of one resource, such as a full command ring: the thread must go on
-            self._report(error)
+            self.handlers.report(error)
             return 0
         finally:
             self._working.release()
@@ -239,20 +237,20 @@ class Supervisor:
         with self._lock:
             was_closed, self._is_closed = self._is_closed, True
             aeron, self._aeron = self._aeron, None
-        is_in_handler = self._runs_handler() or self._conductor.is_in_handler()
+        is_in_handler = self.handlers.is_running or self._conductor.is_in_handler()
         if aeron is not None:
             aeron.close() if is_driver_informed else aeron.leave()
         if self._thread is not None:
             self._thread.wake() if is_in_handler else self._thread.join()
         if not was_closed:
-            self._run_close_handlers()
+            self.handlers.run_closes()
 
     def close_at_exit(self) -> None:
         """Close when the program exits; the plain client, which is registered too, is closed after this."""
         if not self._is_closed:
             self._is_closed = True
             self.wake()
-            self._run_close_handlers()
+            self.handlers.run_closes()
 
     # The duty cycle.
 
@@ -277,8 +275,7 @@ class Supervisor:
             if now_ns - self._checked_ns < int(self._policy.check_interval_s * _NS_PER_S):
                 return 0
             self._checked_ns = now_ns
-            file = self._file_id()
-            if file is None or file == self._file:
+            if not self._connector.was_replaced():
                 return 0
             cause = DriverTimeoutError(
                 f"another media driver has replaced that of {self.fields.aeron_dir}: its cnc.dat is another file"
@@ -296,10 +293,10 @@ class Supervisor:
             else:
                 # Lost again before everything was restored: the delay bounds the rate of such losses.
                 self._retry.postpone(now_ns)
-            lost = list(self._resources.values())
+            lost, watches = list(self._resources.values()), list(self._watches)
         for resource in lost:
             resource.begin_gap(self._gap_ns)
-        self._emit(
+        self.handlers.emit(
             Disconnected(
                 cause=cause or ClosedError("the plain client was closed"),
                 driver_identity=aeron.driver_identity,
@@ -307,6 +304,8 @@ class Supervisor:
                 silent_s=(now_ns - self._alive_ns) / _NS_PER_S,
             )
         )
+        for watch in watches:
+            watch.lose(self.handlers.run)
         return 1
 
     def _note_heartbeat(self, now_ns: int) -> None:
@@ -322,7 +321,7 @@ class Supervisor:
     def _attempt(self, now_ns: int) -> int:
         previous = self.last
         try:
-            conductor, aeron = self._open(connect=False)
+            conductor, aeron = self._connector.open(waits=False)
         except Exception as error:  # of any kind: the next attempt may succeed
             self._attempt_failed(error, now_ns)
             return 1
@@ -340,7 +339,7 @@ class Supervisor:
         # A resource that stays refused must not make the limits of the policy include earlier losses. The delay stays
         # until everything is restored.
         attempt, self._retry.attempts = self._retry.attempts + 1, 0
-        self._emit(
+        self.handlers.emit(
             Reconnected(
                 previous_driver_identity=previous.driver_identity,
                 driver_identity=aeron.driver_identity,
@@ -365,18 +364,22 @@ class Supervisor:
                 # Before `is_closed`: another thread that reads that first must not miss the event.
                 self.is_giving_up = True
                 self._is_closed = True
-            self._emit(GaveUp(error=error, attempts=attempts, elapsed_s=elapsed_s))
+            self.handlers.emit(GaveUp(error=error, attempts=attempts, elapsed_s=elapsed_s))
             self.is_giving_up = False
-            self._run_close_handlers()
+            self.handlers.run_closes()
         elif self._retry.is_reported(now_ns):
-            self._emit(
+            self.handlers.emit(
                 ReconnectFailed(error=error, attempt=attempts, retry_in_s=delay_s, elapsed_s=elapsed_s)
             )
 
     def _restore(self, now_ns: int) -> int:
         with self._lock:
             restorations, resources = list(self._restorations), list(self._resources.values())
+            watches = self._watches = [watch for watch in self._watches if not watch.is_closed]
+            aeron = self._aeron
         work = sum(restoration.advance(now_ns) for restoration in restorations)
+        if aeron is not None and not aeron.is_closed:
+            work += sum(watch.follow(aeron) for watch in watches)
         for resource in resources:
             # Also while there is no gap: what arrives then is dropped.
             if isinstance(resource, ResilientSubscription):
@@ -389,13 +392,13 @@ class Supervisor:
                 self._gap_ns, self._cause = None, None
                 self._retry.reset()
         if is_restored and not self._is_closed:
-            self._emit(Restored(duration_s=elapsed_s))
+            self.handlers.emit(Restored(duration_s=elapsed_s))
         return work + is_restored
 
     def _report_images(self, subscription: ResilientSubscription, now_ns: int) -> int:
         returned = subscription.take_returned()
         for before, after in returned:
-            self._emit(
+            self.handlers.emit(
                 ImageRestored(
                     subscription=subscription,
                     before=before,
@@ -406,75 +409,7 @@ class Supervisor:
         return len(returned)
 
     def _restoration(self, resource: AnyResource, aeron: Aeron) -> Restoration[Any]:
-        return Restoration(resource, aeron, self._policy, self._emit)
-
-    def _open(self, *, connect: bool) -> tuple[ClientConductor, Aeron]:
-        """Return a plain client; wait for the driver with `connect`, raise DriverTimeoutError at once without it."""
-        before = self._file_id()
-        cnc = (
-            connect_cnc(self.fields, self.clock, pause=self._driver_invoker) if connect else self._open_cnc()
-        )
-        # If the file was replaced meanwhile, the next check detects that, unless `before` is the older one.
-        after = self._file_id()
-        self._file = after if before in {None, after} else before
-        conductor = ClientConductor(
-            cnc, self.fields, self.clock, replace(self.handlers, on_close=self.wake), self._driver_invoker
-        )
-        for handlers, added in (
-            (conductor.callbacks.available_counter_handlers, self.counter_handlers["available"]),
-            (conductor.callbacks.unavailable_counter_handlers, self.counter_handlers["unavailable"]),
-        ):
-            handlers.extend(added)
-        return conductor, Aeron(conductor)
-
-    def _open_cnc(self) -> CncFile:
-        try:
-            return open_cnc(self.fields, self.clock)
-        except CncNotReadyError as error:
-            raise DriverTimeoutError(
-                f"no media driver is accessible in {self.fields.aeron_dir}: {error}; start one with "
-                f"`AERON_DIR={self.fields.aeron_dir} aeron-core driver`"
-            ) from error
-
-    def _file_id(self) -> tuple[int, int] | None:
-        """Return device and inode of `cnc.dat`, which a driver creates anew when it starts; None if it is missing."""
-        try:
-            status = os.stat(self.fields.aeron_dir / CNC_FILE)
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
+        return Restoration(resource, aeron, self._policy, self.handlers.emit)
 
     def _elapsed_s(self, now_ns: int) -> float:
         return 0.0 if self._gap_ns is None else (now_ns - self._gap_ns) / _NS_PER_S
-
-    # Handlers of the program.
-
-    def _emit(self, event: Event) -> None:
-        for handler in tuple(self.event_handlers):
-            self._run_handler(handler, event)
-
-    def _run_close_handlers(self) -> None:
-        handlers, self.close_handlers[:] = tuple(self.close_handlers), ()
-        for handler in handlers:
-            self._run_handler(handler)
-
-    def _run_handler(self, handler: Callable[..., object], *arguments: object) -> None:
-        """Call a handler; its exception goes to the error handler, as in a plain client."""
-        was_running, self._in_handler.value = self._runs_handler(), True
-        try:
-            handler(*arguments)
-        except Exception as error:  # an error of the program must not stop the client
-            self._report(error)
-        finally:
-            self._in_handler.value = was_running
-
-    def _report(self, error: Exception) -> None:
-        """Pass an error that no call can raise to the error handler; log an exception of that handler."""
-        try:
-            self.handlers.on_error(error)
-        except Exception as another:
-            log_error(another)
-
-    def _runs_handler(self) -> bool:
-        """Return whether this thread runs a handler of the supervisor."""
-        return getattr(self._in_handler, "value", False)

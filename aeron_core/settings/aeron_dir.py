@@ -33,6 +33,12 @@ def aeron_dir_of(environ: Mapping[str, str] | None = None) -> Path:
     return Path(text) if text else default_aeron_dir(environ)
 
 
+def unread_aeron_dir(aeron_dir: Path) -> str:
+    """Return AERON_DIR if it is set and another one than `aeron_dir`, else an empty text."""
+    text = os.environ.get("AERON_DIR", "").strip()
+    return text if text and Path(text) != aeron_dir else ""
+
+
 def _name_of_user() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_name or "default"

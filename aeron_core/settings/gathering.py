@@ -88,7 +88,7 @@ class GatheredSettings(Generic[S]):
         try:
             value = variable.read(text)
         except ConfigurationError:
-            fault = f"{variable.name}={text} ({source}): {variable.allowed}"
+            fault = f"{variable.name}={variable.shown(text)} ({source}): {variable.allowed}"
             if variable.strict:
                 raise ConfigurationError(fault) from None
             self.warnings[name] = f"{fault}; using the default"

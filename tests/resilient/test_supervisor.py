@@ -1,4 +1,4 @@
-"""Detecting a loss, reconnecting with delays, giving up, and closing at any time."""
+"""Events, handlers and threads of a resilient client: re-adding, and closing at any time."""
 
 import os
 import threading
@@ -6,20 +6,12 @@ import threading
 import pytest
 
 from aeron_core import (
-    CLOSED,
-    ChannelUriBuilder,
-    ClientError,
-    ClientTimeoutError,
     ClosedError,
-    ConfigurationError,
     DriverTimeoutError,
     RegistrationError,
     resilient,
 )
-from aeron_core._native import wire
-from aeron_core.errors import CncIncompatibleError
 from aeron_core.protocol import commands
-from aeron_core.resilient.policy import Retry
 
 IPC = "aeron:ipc"
 
@@ -69,142 +61,6 @@ def test_resources_are_re_added_in_the_order_in_which_they_were_added(scene, aer
         "AddCounter",
         "AddExclusivePublication",
     ]
-
-
-def test_a_driver_that_was_killed_is_lost_after_the_driver_timeout(scene, aeron):
-    scene.run(3)
-    scene.kill_driver()
-    scene.run(9)
-    assert aeron.is_connected
-
-    scene.run(2)
-
-    [event] = scene.of_type(resilient.Disconnected)
-    assert event.silent_s == pytest.approx(10.5, abs=0.6)
-    assert not aeron.is_connected
-    assert not aeron.is_closed
-    assert "reconnecting" in repr(aeron)
-
-
-def test_a_driver_that_was_replaced_is_detected_at_once(scene, aeron):
-    """The heartbeat of the old file is still fresh."""
-    publication = aeron.add_publication(IPC, 5)
-    scene.run(1)
-
-    scene.restart(0.3)
-
-    [event] = scene.of_type(resilient.Disconnected)
-    assert "another media driver has replaced" in str(event.cause)
-    assert publication.is_attached
-    assert scene.driver.of_type(commands.AddPublication)
-
-
-def test_a_directory_that_is_gone_is_lost_with_its_driver_only(scene, aeron):
-    (scene.directory / "cnc.dat").unlink()
-    scene.run(5)
-    assert aeron.is_connected
-    scene.stop_driver()
-
-    scene.run(2)
-
-    error = scene.of_type(resilient.ReconnectFailed)[-1].error
-    assert isinstance(error, DriverTimeoutError)
-    assert "no media driver is accessible" in str(error)
-
-
-def test_a_driver_of_another_version_is_no_success_until_a_right_one_is_there(scene, aeron):
-    scene.lose()
-    driver = scene.start_driver()
-    driver.cnc.buffer.put_i32(wire.CNC_VERSION_OFFSET, 99 << 16)
-    scene.run(2)
-    assert isinstance(scene.of_type(resilient.ReconnectFailed)[-1].error, CncIncompatibleError)
-
-    scene.restart(5)
-
-    assert scene.kinds()[-1] == "Restored"
-
-
-def test_a_client_that_was_stopped_reconnects_to_the_same_driver(scene, aeron):
-    publication = aeron.add_publication(IPC, 5)
-    publication.offer(b"x")
-    scene.run(3)
-    identity, client_id = aeron.driver_identity, aeron.client_id
-
-    scene.clock.advance(60 * 10**9)
-    scene.run(1)
-
-    [lost], [back] = scene.of_type(resilient.Disconnected), scene.of_type(resilient.Reconnected)
-    assert isinstance(lost.cause, ClientTimeoutError)
-    assert back.driver_identity == identity == back.previous_driver_identity
-    assert back.client_id != client_id
-    assert back.duration_s == pytest.approx(60, abs=1.5)
-    assert scene.of_type(resilient.PublicationRestored)[0].duration_s == pytest.approx(60, abs=1.5)
-
-
-def test_delays_between_attempts_double_up_to_their_bound(scene, aeron):
-    policy = resilient.ReconnectPolicy(initial_delay_s=0.1, max_delay_s=1, event_interval_s=0)
-    scene.connect(policy=policy)
-    scene.lose()
-    scene.run(5)
-
-    failures = scene.of_type(resilient.ReconnectFailed)
-    assert [event.retry_in_s for event in failures[:6]] == [0.1, 0.2, 0.4, 0.8, 1, 1]
-    assert [event.attempt for event in failures[:6]] == [1, 2, 3, 4, 5, 6]
-    assert failures[-1].elapsed_s == pytest.approx(5.5, abs=1)
-
-
-def test_failed_attempts_are_reported_once_in_an_interval(scene):
-    policy = resilient.ReconnectPolicy(initial_delay_s=0.05, max_delay_s=0.1, event_interval_s=1)
-    scene.connect(policy=policy)
-    scene.lose()
-
-    scene.run(3)
-
-    failures = scene.of_type(resilient.ReconnectFailed)
-    assert 3 <= len(failures) <= 5
-    assert failures[-1].attempt > 20
-
-
-@pytest.mark.parametrize(
-    ("limit", "attempts"), [({"max_attempts": 3}, 3), ({"max_elapsed_s": 1, "max_delay_s": 0.05}, None)]
-)
-def test_a_client_gives_up_at_the_limit_and_is_closed(scene, limit, attempts):
-    aeron = scene.connect(policy=resilient.ReconnectPolicy(**limit))
-    publication = aeron.add_publication(IPC, 5)
-    scene.stop_driver()
-
-    scene.run(4)
-
-    [event] = scene.of_type(resilient.GaveUp)
-    assert attempts in {None, event.attempts}
-    assert scene.kinds()[-1] == "GaveUp"
-    assert aeron.is_closed
-    assert scene.closes == [1]
-    assert publication.is_closed
-    assert publication.offer(b"x") is CLOSED
-    with pytest.raises(ClosedError, match="no media driver is accessible") as raised:
-        aeron.add_publication(IPC, 5)
-    assert raised.value.__cause__ is event.error
-
-
-@pytest.mark.parametrize("limit", [{"max_attempts": 4}, {"max_elapsed_s": 2}])
-def test_limits_of_a_policy_do_not_include_a_loss_before_the_last_connection(scene, limit):
-    policy = resilient.ReconnectPolicy(initial_delay_s=0.3, multiplier=1, event_interval_s=0, **limit)
-    aeron = scene.connect(policy=policy)
-    aeron.add_publication(IPC, 5)
-    scene.lose()
-    scene.start_driver().refused_commands.add(commands.AddPublication)
-    scene.run(5)
-    assert scene.of_type(resilient.RestoreFailed)
-
-    scene.lose()
-    scene.restart()
-
-    assert not scene.of_type(resilient.GaveUp)
-    assert scene.kinds()[-1] == "Restored"
-    failures = scene.of_type(resilient.ReconnectFailed)
-    assert [event.attempt for event in failures] == [1, 2, 1, 2, 3]
-    assert aeron.is_connected
 
 
 def test_a_loss_during_re_adding_keeps_the_positions_before_the_first_loss(scene, aeron):
@@ -308,36 +164,6 @@ def test_an_error_of_the_supervisor_goes_to_the_error_handler(scene, aeron, monk
     assert isinstance(scene.errors[-1], ZeroDivisionError)
 
 
-def test_a_close_that_the_driver_cannot_take_leaves_the_resource_open(scene, aeron, monkeypatch):
-    publication = aeron.add_publication(IPC, 5)
-    plain = publication.plain
-    monkeypatch.setattr(aeron._supervisor.last._conductor.driver._ring.__class__, "write", lambda *_: False)
-    with pytest.raises(ClientError, match="command ring of the media driver was full"):
-        publication.close()
-    monkeypatch.undo()
-
-    assert not publication.is_closed
-    assert publication.offer(b"x") == 64
-    publication.close()
-    assert plain.is_closed
-
-
-def test_a_close_that_fails_while_the_client_reconnects_leaves_the_resource_re_added(scene, aeron):
-    publication = aeron.add_publication(IPC, 5)
-
-    def close(_):
-        scene.lose()
-        scene.restart()
-        raise ClientError("the command ring is full")
-
-    with pytest.raises(ClientError, match="ring is full"):
-        publication._close(close)
-    scene.run(1)
-
-    assert publication.is_attached
-    assert not publication.is_closed
-
-
 def test_a_handler_may_add_a_resource_and_close_the_client(scene, aeron):
     added = []
 
@@ -356,93 +182,6 @@ def test_a_handler_may_add_a_resource_and_close_the_client(scene, aeron):
     assert aeron.is_closed
     assert [command.stream_id for command in scene.driver.of_type(commands.AddPublication)] == [9, 5]
     assert len(scene.driver.of_type(commands.ClientClose)) == 1
-
-
-def test_commands_wait_for_the_driver_and_then_raise(scene):
-    aeron = scene.connect(settings={"driver_timeout_ms": 300})
-    scene.lose()
-    registration = aeron.add_subscription_async(IPC, 5)
-    assert registration.poll() is None
-    with pytest.raises(TimeoutError, match=r"no answer within 0\.1 s"):
-        registration.result(0.1)
-    with pytest.raises(DriverTimeoutError, match=r"no driver within 0\.3 s"):
-        aeron.next_session_id(5)
-    with pytest.raises(DriverTimeoutError, match="no driver within 0 s"):
-        aeron.terminate_driver()
-    with pytest.raises(TypeError, match="stream_id='7': must be an integer"):
-        aeron.add_publication(IPC, "7")
-    with pytest.raises(TypeError, match="channel=7: must be a channel"):
-        aeron.add_subscription(7, 7)
-
-
-def test_a_command_that_is_sent_before_a_loss_is_repeated(scene, aeron):
-    scene.driver.is_silent = True
-    registration = aeron.add_publication_async(ChannelUriBuilder().media("ipc"), 5)
-    scene.lose()
-    assert registration.poll() is None
-    assert not registration.is_done
-
-    scene.restart()
-    registration.poll()
-    scene.run()
-
-    publication = registration.poll()
-    assert publication.offer(b"x") == 64
-    assert registration.is_done
-    scene.lose()
-    scene.restart(3)
-    assert publication.is_attached
-
-
-def test_a_cancelled_registration_closes_what_arrives(scene, aeron):
-    pending = aeron.add_publication_async(IPC, 5)
-
-    assert pending.cancel()
-    scene.run()
-
-    assert len(scene.driver.of_type(commands.RemovePublication)) == 1
-    assert not pending.cancel()
-    with pytest.raises(ClientError, match="the registration was cancelled"):
-        pending.poll()
-
-
-def test_a_registration_that_was_refused_can_be_cancelled(scene, aeron):
-    scene.driver.refused_commands.add(commands.AddPublication)
-    pending = aeron.add_publication_async(IPC, 5)
-    scene.run()
-
-    assert pending.cancel()
-
-    with pytest.raises(ClientError, match="the registration was cancelled"):
-        pending.poll()
-
-
-def test_a_refused_command_raises(scene, aeron):
-    scene.driver.refusal = (1, "no such thing")
-
-    with pytest.raises(RegistrationError, match="no such thing"):
-        aeron.add_publication(IPC, 5)
-    scene.driver.refusal = None
-    scene.lose()
-    scene.restart()
-
-    assert scene.driver.received == []
-
-
-def test_a_publication_that_was_added_to_a_driver_that_is_lost_by_then_is_re_added(scene, aeron):
-    registration = aeron.add_publication_async(IPC, 5)
-    aeron._supervisor.last.do_work()
-    scene.driver.do_work()
-    aeron._supervisor.last.do_work()
-    scene.lose()
-    scene.restart()
-    assert scene.driver.of_type(commands.AddPublication) == []
-
-    publication = registration.poll()
-    scene.run()
-
-    assert publication.is_attached
-    assert len(scene.driver.of_type(commands.AddPublication)) == 1
 
 
 def test_the_client_can_be_closed_while_there_is_no_driver(scene, aeron):
@@ -511,29 +250,6 @@ def test_a_forked_child_leaves_the_client_of_its_parent_alone(scene, aeron):
     assert status == 0
     assert scene.driver.of_type(commands.ClientClose) == []
     assert not aeron.is_closed
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "allowed"),
-    [
-        ("initial_delay_s", 0, "more than 0"),
-        ("max_delay_s", -1, "more than 0"),
-        ("check_interval_s", 0, "more than 0"),
-        ("multiplier", 0.5, "at least 1"),
-        ("event_interval_s", -1, "at least 0"),
-        ("max_attempts", 0, "at least 1, or None"),
-        ("max_elapsed_s", -1, "at least 0, or None"),
-    ],
-)
-def test_a_wrong_policy_raises(field, value, allowed):
-    with pytest.raises(ConfigurationError, match=f"^{field}={value} of ReconnectPolicy: must be {allowed}$"):
-        resilient.ReconnectPolicy(**{field: value})
-
-
-def test_the_delay_stays_at_its_bound_for_any_number_of_attempts():
-    retry = Retry(resilient.ReconnectPolicy(multiplier=1e6))
-
-    assert {retry.failed(0) for _ in range(2000)} == {0.05, 5.0}
 
 
 def test_events_are_logged_by_default(caplog):

@@ -254,7 +254,7 @@ def test_a_driver_that_dies_while_everything_is_re_added(start_driver, tmp_path)
         )
         log.await_event(resilient.Reconnected)
         second.wait()
-        aeron.remove_event_handler(aeron._supervisor.event_handlers[-1])
+        aeron.remove_event_handler(aeron._supervisor.handlers.events[-1])
 
         start_driver()
         log.await_event(resilient.Restored)

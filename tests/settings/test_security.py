@@ -77,6 +77,51 @@ def test_what_is_shown_is_what_can_be_written():
     assert settings.security_profile("nothing") is None
 
 
+@pytest.mark.parametrize("given", ["{}", "{}:/b", "/a:{}"])
+@pytest.mark.parametrize("name", ["secret_file", "accepted_secret_files", "secret"])
+def test_a_secret_that_is_given_instead_of_a_path_is_not_shown(name, given):
+    secret = "0123456789abcdEF" * 4
+    settings = DriverSettings(security_profiles={"orders": {name: given.format(secret)}})
+
+    assert secret not in repr(settings)
+    assert secret not in settings.formatted("security_profiles")
+    assert "<64 hexadecimal digits instead of the path of a file>" in settings.formatted("security_profiles")
+
+
+@pytest.mark.parametrize("digits", [64, 63, 128])
+@pytest.mark.parametrize(
+    "value_of",
+    [
+        lambda secret: f"orders,{secret}",
+        lambda secret: f"orders,secret_file={secret},cipher",
+        lambda secret: f"a {secret},x=1",
+        lambda secret: {"orders": secret},
+        lambda secret: {"orders": {"secret_file": f"{secret},x"}},
+        lambda secret: {"orders": {"secret_file": {"a": secret}}},
+        lambda secret: [secret],
+    ],
+)
+def test_a_secret_in_a_profile_that_cannot_be_parsed_is_not_shown(value_of, digits):
+    secret = ("0123456789abcdef" * 8)[:digits]
+
+    with pytest.raises(ConfigurationError) as caught:
+        DriverSettings(security_profiles=value_of(secret))
+
+    assert secret not in str(caught.value)
+    assert "<64 hexadecimal digits instead of the path of a file>" in str(caught.value)
+    with pytest.raises(ConfigurationError) as caught:
+        load_driver_settings(environ={"AERON_SECURITY_PROFILES": f"orders,{secret}"})
+    assert secret not in str(caught.value)
+
+
+def test_a_path_may_contain_a_hash():
+    path = f"/run/{'0a' * 32}/orders.key"
+
+    (profile,) = DriverSettings(security_profiles={"orders": {"secret_file": path}}).security_profiles
+
+    assert profile.options == (("secret_file", path),)
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -5,6 +5,7 @@ Source of the text form: the rows of the name resolver csv_table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from aeron_core.frozen import frozen
@@ -14,6 +15,12 @@ from aeron_core.settings.variables.variable import Variable
 DEFAULT_PROTECTOR = "group-secret"
 #: Option of a profile that names its protector.
 PROTECTOR = "protector"
+#: What is stored instead of a secret that was given for the path of its file: settings and errors are shown.
+INLINE_SECRET = "<64 hexadecimal digits instead of the path of a file>"
+
+_SECRET_DIGITS = 64
+# In a value that is refused: no path or option needs as many digits in a row.
+_SECRET_TEXT = re.compile(r"[0-9a-fA-F]{32,}")
 
 
 @frozen()
@@ -39,6 +46,10 @@ class Profiles(Variable):
             "must be profiles 'name,option=value|…', or a table for each: names of letters, digits, '-' and '_', "
             "options without ',' and '|'"
         )
+
+    def shown(self, text: str) -> str:
+        """See `Variable.shown`; a secret is not shown, also if a digit is missing."""
+        return _SECRET_TEXT.sub(INLINE_SECRET, text)
 
     def parse(self, text: str) -> object:
         """See `Variable.parse`."""
@@ -81,7 +92,7 @@ class Profiles(Variable):
         text = str(value)
         if not text or "," in text or "|" in text or isinstance(value, Mapping | list | tuple):
             raise self.refuse(value)
-        return text
+        return ":".join(INLINE_SECRET if _is_secret(part) else part for part in text.split(":"))
 
     def format(self, value: object) -> str:
         """See `Variable.format`."""
@@ -93,3 +104,7 @@ class Profiles(Variable):
             )
             for each in value
         )
+
+
+def _is_secret(text: str) -> bool:
+    return len(text) >= _SECRET_DIGITS and all(digit in "0123456789abcdefABCDEF" for digit in text)

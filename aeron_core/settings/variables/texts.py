@@ -106,7 +106,8 @@ class FolderMode(Variable):
             return self.parse(value)
         if type(value) is int and _is_folder_mode(value):
             return value
-        raise self.refuse(value)
+        # A number of a TOML file is decimal unless it is written as 0o750.
+        raise self.refuse(f"{value} (in octal {value:04o})" if type(value) is int else value)
 
     def format(self, value: object) -> str:
         return f"{value:04o}"

@@ -59,7 +59,7 @@ class Variable(ABC):
             return None
         converted = self.convert(value)
         if self.clamp(converted) != converted:
-            raise ConfigurationError(f"{value!r}: {self.allowed}")
+            raise self.refuse(value)
         return converted
 
     def format(self, value: object) -> str:
@@ -77,4 +77,8 @@ class Variable(ABC):
 
     def refuse(self, value: object) -> ConfigurationError:
         """Return the error for a value that is not allowed."""
-        return ConfigurationError(f"{value!r}: {self.allowed}")
+        return ConfigurationError(f"{self.shown(repr(value))}: {self.allowed}")
+
+    def shown(self, text: str) -> str:
+        """Return a value that is not allowed, as text for an error or a warning."""
+        return text
