@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import Annotated, Final
 
 import typer
 
@@ -15,7 +15,7 @@ from aeron_core.cli.outcome import exit_code_of, message_of, print_stderr
 from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import client_fields, connect
+from aeron_core.client.connecting import connect_named
 from aeron_core.client.handlers import ErrorHandler, log_error
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.client.publications.publication import Publication
@@ -32,9 +32,6 @@ from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.settings import load_client_settings
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.keys import may_have_unknown_keys
-
-if TYPE_CHECKING:
-    from aeron_core.settings.models import ClientSettings
 
 # Invented: long enough for a driver that is starting, short enough for an interactive user.
 _DRIVER_WAIT_S: Final = 3.0
@@ -84,11 +81,7 @@ def connect_as(command: str, directory: Path, error_handler: ErrorHandler | None
 
     Without `error_handler`, its errors are printed as warnings.
     """
-    fields = client_fields(directory, None, None)
-    if not fields.client_name:
-        fields = fields.replaced(client_name=f"aeron-core {command}")
-    # `connect` takes the plain object too; its model would import pydantic.
-    return connect(settings=cast("ClientSettings", fields), error_handler=error_handler or report_error)
+    return connect_named(f"aeron-core {command}", directory, error_handler or report_error)
 
 
 def connect_to_next_driver(command: str, directory: Path) -> Aeron | None:

@@ -16,6 +16,7 @@ from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined]
 
 from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.conversion import replace_conversions
+from aeron_core.cli.importing import kill_by_interrupt
 from aeron_core.cli.index import DISTRIBUTION, PLUGIN_COMMANDS, IndexEntry
 from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, message_of, print_stderr
 from aeron_core.errors import PluginError
@@ -48,7 +49,8 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, which is imported at its first use; None if there is no such command."""
         if cmd_name not in self.commands:
-            command = self.load(cmd_name)
+            with kill_by_interrupt():
+                command = self.load(cmd_name)
             if command is None:
                 return None
             self.commands[cmd_name] = command

@@ -86,7 +86,8 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
         "Settings of the driver.",
         commands={
             "show": IndexEntry(
-                "Show every setting of the driver, its value and its source.", "driver.settings:show_settings"
+                "Show every setting of a driver started here, its value and its source.",
+                "driver.settings:show_settings",
             )
         },
     ),

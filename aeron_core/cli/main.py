@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn, TextIO
 
+from aeron_core.cli.importing import kill_by_interrupt
 from aeron_core.cli.outcome import (
     EXIT_FAILURE,
     EXIT_INTERRUPTED,
@@ -91,6 +92,8 @@ def _show_warning(  # noqa: PLR0913 - as `warnings.showwarning`
 def _run(arguments: Sequence[str]) -> int:
     try:
         return _run_driver(arguments[1:]) if _is_plain_driver(arguments) else _run_program(arguments)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     except Exception as error:
         if is_help(error):
             print(error, file=sys.stderr)
@@ -108,17 +111,16 @@ def _is_plain_driver(arguments: Sequence[str]) -> bool:
     return arguments[:1] == [_DRIVER] and all(text.startswith("-D") and "=" in text for text in arguments[1:])
 
 
+@kill_by_interrupt()
 def _run_driver(defines: Sequence[str]) -> int:
     """Run the driver without typer: its import takes a third of the time until a driver is ready."""
     from aeron_core.cli.driver.process import DriverArguments, run_driver  # noqa: PLC0415 - lazy: for this command only
 
-    try:
-        return run_driver(DriverArguments(defines=[text.removeprefix("-D") for text in defines]))
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+    return run_driver(DriverArguments(defines=[text.removeprefix("-D") for text in defines]))
 
 
 def _run_program(arguments: Sequence[str]) -> int:
-    from aeron_core.cli.program import run_program  # noqa: PLC0415 - lazy: imports typer
+    with kill_by_interrupt():
+        from aeron_core.cli.program import run_program  # noqa: PLC0415 - lazy: imports typer
 
     return run_program(arguments)

@@ -271,7 +271,7 @@ class Terminal:
 
     def read_to(self, pattern):
         """Return the match of `pattern` in the output; fail after a minute."""
-        output, deadline_s = "", time.monotonic() + 15
+        output, deadline_s = "", time.monotonic() + 60
         while not (found := re.search(pattern, output)):
             assert time.monotonic() < deadline_s, output
             if select.select([self._main], [], [], 1)[0]:

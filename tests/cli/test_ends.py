@@ -18,7 +18,7 @@ def test_a_driver_that_allows_termination_shuts_down(running_driver, aeron):
 
     assert outcome.code == 0
     assert "has shut down" in outcome.err
-    assert process.ended(timeout=20).code == 0
+    assert process.ended().code == 0
 
 
 def test_a_driver_that_denies_termination_stays_alive_and_the_reason_is_reported(

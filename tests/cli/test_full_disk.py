@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from recorded_messages import DEADLINE_S, until
 
 import aeron_core
 from aeron_core.recording import Archive
@@ -16,7 +17,6 @@ pytestmark = pytest.mark.system
 
 STREAM_ID = 7
 COUNT = 6000
-DEADLINE_S = 60
 
 
 @pytest.fixture
@@ -36,14 +36,6 @@ def small_disk(tmp_path):
         pytest.skip(f"needs a filesystem of a few megabytes: {done.stderr}")
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
-
-
-def until(condition):
-    deadline_s = time.monotonic() + DEADLINE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
-    return found
 
 
 def message(index):

@@ -97,7 +97,14 @@ def test_a_missing_protector_is_a_problem_and_one_of_another_plugin_is_not(aeron
 
 def test_good_profiles_are_a_success(aeron, key):
     assert aeron("keys", "check", f"-Daeron.security.profiles=orders,secret_file={key}").code == 0
-    assert aeron("keys", "check").code == 0
+
+
+def test_without_profiles_a_check_reports_that_no_channel_is_secured(aeron):
+    done = aeron("keys", "check")
+
+    assert (done.code, done.out) == (0, "")
+    assert "no security profile is set, so no channel is secured: set security_profiles" in done.err
+    assert aeron("keys", "check", "--json").out == "[]\n"
 
 
 def test_the_list_of_plugins_warns_of_a_missing_library(aeron, monkeypatch):
@@ -108,7 +115,7 @@ def test_the_list_of_plugins_warns_of_a_missing_library(aeron, monkeypatch):
     document = {row["name"]: row.get("lacks") for row in json.loads(aeron("plugins", "list", "--json").out)}
 
     text = "found no libcrypto.so.3: channels with security= are refused: install OpenSSL 3 (Debian: libssl3)"
-    assert f"warning: plugin security: {text}" in done.err
+    assert f"note: plugin security: {text}" in done.err
     assert {name for name, lacks in document.items() if lacks} == {"security"}
 
 
@@ -120,7 +127,7 @@ def test_the_list_of_plugins_warns_of_a_missing_package(aeron, monkeypatch):
 
     done = aeron("plugins", "list")
 
-    assert "warning: plugin security: found no package cryptography: " in done.err
+    assert "note: plugin security: found no package cryptography: " in done.err
     assert "protector=identities are refused: pip install 'aeron-core[secure]'" in done.err
 
 
@@ -223,7 +230,7 @@ def test_no_command_shows_the_private_key_of_an_identity(aeron, identity, tmp_pa
         assert secret not in done.out + done.err
     (first, second) = json.loads(aeron("keys", "check", profile, "--json").out)
     assert first["fingerprint"] == public_key(aeron, identity)
-    assert second == {"profile": "orders", "file": str(peers), "fingerprint": "1 peers", "problem": ""}
+    assert second == {"profile": "orders", "file": str(peers), "fingerprint": "1 peer", "problem": ""}
 
     (found,) = (
         each for each in json.loads(aeron("doctor", "--json", profile).out) if "orders" in each["what"]

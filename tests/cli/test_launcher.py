@@ -61,7 +61,7 @@ def test_accepted_variables_write_nothing_to_stderr(launch, environment, mode):
     process, _ = launch(AERON_THREADING_MODE=mode, **environment)
     process.popen.terminate()
 
-    outcome = process.ended(timeout=20)
+    outcome = process.ended()
 
     assert (outcome.code, outcome.out, outcome.err) == (signal.SIGTERM, GOODBYE, "")
 
@@ -70,7 +70,7 @@ def test_a_value_that_cannot_be_parsed_is_a_warning_as_in_the_reference(launch):
     process, _ = launch(AERON_MAX_RESEND="many")
     process.popen.terminate()
 
-    (line,) = process.ended(timeout=20).err.splitlines()
+    (line,) = process.ended().err.splitlines()
 
     assert "warning: AERON_MAX_RESEND=many" in line
 
@@ -78,12 +78,12 @@ def test_a_value_that_cannot_be_parsed_is_a_warning_as_in_the_reference(launch):
 def test_it_warns_about_an_existing_directory_and_reports_the_age_of_its_heartbeat(launch):
     process, directory = launch()
     process.popen.terminate()
-    process.ended(timeout=20)
+    process.ended()
 
     process, _ = launch(AERON_DIR_WARN_IF_EXISTS="1")
     process.popen.terminate()
 
-    first, second = process.ended(timeout=20).err.splitlines()
+    first, second = process.ended().err.splitlines()
     assert first == f"WARNING: {directory} exists"
     assert second.startswith("INFO: Aeron driver heartbeat is ")
     assert second.endswith(" ms old")
@@ -92,13 +92,13 @@ def test_it_warns_about_an_existing_directory_and_reports_the_age_of_its_heartbe
 def test_a_directory_deleted_at_the_start_is_not_checked_for_a_driver(launch):
     process, directory = launch()
     process.popen.kill()
-    process.ended(timeout=20)
+    process.ended()
     (directory / "publications" / "1.logbuffer").touch()
 
     process, _ = launch(AERON_DIR_WARN_IF_EXISTS="1", AERON_DIR_DELETE_ON_START="1")
     left = list((directory / "publications").iterdir())
     process.popen.terminate()
-    outcome = process.ended(timeout=20)
+    outcome = process.ended()
 
     assert left == []
     assert outcome.err == f"WARNING: {directory} exists\n"
@@ -116,7 +116,7 @@ def values(text):
 def test_the_configuration_has_the_names_the_order_and_the_values_of_the_reference(launch):
     process, _ = launch(AERON_PRINT_CONFIGURATION="1", **DEFAULTS)
     process.popen.terminate()
-    outcome = process.ended(timeout=20)
+    outcome = process.ended()
 
     assert outcome.out.endswith("}\n" + GOODBYE)
     ours = values(outcome.out.removesuffix(GOODBYE))
@@ -139,7 +139,7 @@ def test_defines_and_files_have_the_precedence_of_the_reference(launch, tmp_path
 
     process, _ = launch("-Daeron.max.resend=7", properties)
     process.popen.terminate()
-    found = values(process.ended(timeout=20).out.removesuffix(GOODBYE))
+    found = values(process.ended().out.removesuffix(GOODBYE))
 
     assert [found[name] for name in ("mtu_length", "ipc_mtu_length", "max_resend")] == ["4096", "2048", "7"]
     assert found["term_buffer_length"] == "65536"
@@ -147,7 +147,7 @@ def test_defines_and_files_have_the_precedence_of_the_reference(launch, tmp_path
 
 @pytest.mark.parametrize("arguments", [("-Dfoo",), ("nosuch.properties",), ("-x",), ("-D",)])
 def test_unreadable_arguments_stop_the_start(start, arguments):
-    outcome = start("driver", *arguments).ended(timeout=20)
+    outcome = start("driver", *arguments).ended()
 
     assert outcome.code != 0
     assert outcome.out == ""
@@ -155,7 +155,7 @@ def test_unreadable_arguments_stop_the_start(start, arguments):
 
 
 def test_it_shows_its_version_and_exits(start):
-    outcome = start("driver", "-v").ended(timeout=20)
+    outcome = start("driver", "-v").ended()
 
     assert outcome.code == 0
     major, minor, patch = VERSION.split(".")

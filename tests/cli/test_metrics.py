@@ -74,7 +74,7 @@ def test_a_driver_serves_its_counters_until_it_shuts_down(start, tmp_path, mode)
     assert refused.value.read() == b"metrics are at /metrics\n"
 
     process.popen.send_signal(signal.SIGTERM)
-    outcome = process.ended(timeout=20)
+    outcome = process.ended()
     assert outcome.code == signal.SIGTERM
     assert "Shutting down driver..." in outcome.out
 

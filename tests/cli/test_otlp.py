@@ -43,7 +43,7 @@ def test_a_driver_exports_its_counters_and_once_more_at_its_end(start, tmp_path,
     (resource,) = collector.received[-1].resource_metrics
     attributes = {each.key: each.value.string_value for each in resource.resource.attributes}
     process.popen.send_signal(signal.SIGTERM)
-    outcome = process.ended(timeout=60)
+    outcome = process.ended()
 
     assert attributes["service.name"] == "aeron-core"
     names = {metric.name for scope in resource.scope_metrics for metric in scope.metrics}
@@ -54,7 +54,7 @@ def test_a_driver_exports_its_counters_and_once_more_at_its_end(start, tmp_path,
 
 @pytest.mark.parametrize("url", ["localhost:4318", "ftp://localhost", ""])
 def test_a_collector_without_a_url_is_refused_in_one_line(start, tmp_path, url):
-    outcome = start("driver", f"-Daeron.dir={tmp_path / 'driver'}", "--otlp", url).ended(timeout=60)
+    outcome = start("driver", f"-Daeron.dir={tmp_path / 'driver'}", "--otlp", url).ended()
 
     assert outcome.code in (1, 2)
     assert f"--otlp={url}: must be the URL" in outcome.err

@@ -254,7 +254,7 @@ def test_the_losses_of_a_driver_are_drawn(aeron, dead_directory, tmp_path):
 
     assert outcome.code == 0
     assert outcome.out.endswith("1 entries read\n")
-    assert "stream 1001 from 1.2.3.4:5: 1 times" in texts(tmp_path / "plot.svg")
+    assert "stream 1001 from 1.2.3.4:5: 1 time" in texts(tmp_path / "plot.svg")
 
 
 @pytest.mark.parametrize("json", [[], ["--json"]])

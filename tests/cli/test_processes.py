@@ -18,7 +18,7 @@ def test_a_signal_stops_the_driver_in_order(running_driver, number):
 
     process.popen.send_signal(number)
 
-    assert process.ended(timeout=20).code == number
+    assert process.ended().code == number
     assert not directory.exists()
 
 
@@ -28,7 +28,7 @@ def test_a_client_may_terminate_the_driver_if_the_settings_allow_it(running_driv
     with aeron_core.connect(directory) as client:
         client.terminate_driver()
 
-        assert process.ended(timeout=20).code == 0
+        assert process.ended().code == 0
 
 
 def test_a_driver_without_threads_of_its_own_serves_clients(start, await_driver, tmp_path):
@@ -45,7 +45,7 @@ def test_a_driver_without_threads_of_its_own_serves_clients(start, await_driver,
         assert client.add_counter(1001, label="here").label == "here"
 
     process.popen.terminate()
-    assert process.ended(timeout=20).code == signal.SIGTERM
+    assert process.ended().code == signal.SIGTERM
 
 
 def test_a_second_driver_in_a_directory_is_refused_in_one_line(running_driver, start):
@@ -94,7 +94,7 @@ def test_an_interrupted_subscriber_prints_a_summary_and_succeeds(running_driver,
 
     subscriber.popen.send_signal(number)
 
-    outcome = subscriber.ended(timeout=20)
+    outcome = subscriber.ended()
     assert outcome.code == 0
     assert "received 3 messages" in outcome.err
 
@@ -107,7 +107,7 @@ def test_an_interrupted_pong_prints_a_summary_and_succeeds(running_driver, start
 
     pong.popen.send_signal(signal.SIGINT)
 
-    outcome = pong.ended(timeout=20)
+    outcome = pong.ended()
     assert outcome.code == 0
     assert "returned 10 messages" in outcome.err
 
@@ -148,7 +148,7 @@ def test_a_missing_driver_is_reported_before_a_fifo_has_a_writer(start, tmp_path
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
 
-    outcome = start("pub", "aeron:ipc", 7, "--input", fifo, "-d", tmp_path / "none").ended(timeout=20)
+    outcome = start("pub", "aeron:ipc", 7, "--input", fifo, "-d", tmp_path / "none").ended()
 
     assert outcome.code == 1
     assert outcome.err.count("\n") == 1

@@ -1,5 +1,8 @@
 import json
 
+import pytest
+from terminals import shown_on_a_terminal
+
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import DriverSettings
 
@@ -55,3 +58,13 @@ def test_a_clamped_value_is_a_warning_on_stderr(aeron):
     assert outcome.code == 0
     assert "AERON_MTU_LENGTH=1g" in outcome.err
     assert "mtu_length" in outcome.out
+
+
+@pytest.mark.system
+def test_a_terminal_shows_that_the_settings_are_not_those_of_a_running_driver(aeron):
+    shown = shown_on_a_terminal("settings", "show")
+
+    note = "of a driver started here; not read from a running one (`aeron-core dashboard` shows those)"
+    assert shown.endswith(f"\n{note}\n")
+    assert note not in aeron("settings", "show").out
+    assert note not in shown_on_a_terminal("settings", "show", "--json")

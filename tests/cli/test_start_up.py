@@ -134,7 +134,7 @@ OF_LIVE_DRIVER = {
     ("pub", "aeron:ipc", "1001", "--size", "32", "--count", "1"): 340,
     ("sub", "aeron:ipc", "1001", "--timeout", "0.01"): 431,
     ("record", "aeron:ipc", "1001", "--timeout", "0.01", "--to", "archive"): 559,
-    ("terminate",): 162,
+    ("terminate",): 164,
 }
 
 

@@ -34,7 +34,7 @@ def server():
 def connect(server):
     port = int(server.url.split(":")[2].partition("/")[0])
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+        yield lambda: stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
 
 
 def answer_of(sock):
@@ -54,7 +54,7 @@ def test_idle_connections_beyond_the_maximum_are_closed_and_take_no_threads(serv
     threads = threading.active_count()
     idle = [connect() for _ in range(MAX_CONNECTIONS * 4)]
 
-    with urllib.request.urlopen(server.url, timeout=20) as response:
+    with urllib.request.urlopen(server.url, timeout=60) as response:
         assert response.status == 200
 
     assert threading.active_count() == threads
@@ -81,10 +81,10 @@ def test_a_scraper_that_does_not_read_is_closed_after_the_limit(monkeypatch):
     )
     with MetricsServer(LOOPBACK, CollectorRegistry()) as server:
         host, port = server.url[7:].partition("/")[0].split(":")
-        with socket.create_connection((host, int(port)), timeout=20) as sock:
+        with socket.create_connection((host, int(port)), timeout=60) as sock:
             sock.sendall(GET)
             read = len(sock.recv(1))
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while server._connections:
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
@@ -142,7 +142,7 @@ def test_a_name_that_was_rebound_to_this_machine_is_refused(connect, host, statu
 def test_a_server_that_other_hosts_reach_has_any_name():
     with MetricsServer(MetricsAccess(HostPort("0.0.0.0", 0)), CollectorRegistry()) as server:
         port = int(server.url.split(":")[2].partition("/")[0])
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as sock:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
             sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: driver.example\r\n\r\n")
 
             assert answer_of(sock).startswith(b"HTTP/1.1 200")
@@ -169,8 +169,8 @@ def test_a_fault_of_the_counters_is_an_answer_and_the_server_continues(monkeypat
 
     with MetricsServer(LOOPBACK, registry_of(samples)) as server:
         with pytest.raises(urllib.error.HTTPError, match="500"):
-            urllib.request.urlopen(server.url, timeout=20)
-        with urllib.request.urlopen(server.url, timeout=20) as response:
+            urllib.request.urlopen(server.url, timeout=60)
+        with urllib.request.urlopen(server.url, timeout=60) as response:
             assert response.status == 200
 
 
@@ -184,7 +184,7 @@ def test_the_thread_rests_after_each_answer(monkeypatch):
 
     with MetricsServer(LOOPBACK, registry_of(samples)) as server:
         for _ in range(3):
-            urllib.request.urlopen(server.url, timeout=20).close()
+            urllib.request.urlopen(server.url, timeout=60).close()
 
     assert calls[2] - calls[0] >= 2 * 5 * 0.05
 
@@ -202,7 +202,7 @@ def test_connections_leave_descriptors_for_the_driver_and_the_server_recovers(se
             os.close(each)
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
-    with urllib.request.urlopen(server.url, timeout=20) as response:
+    with urllib.request.urlopen(server.url, timeout=60) as response:
         assert response.status == 200
 
 
@@ -221,7 +221,7 @@ def test_with_a_token_only_requests_that_have_it_are_answered(header, status):
     access = MetricsAccess(HostPort("127.0.0.1", 0), "0123456789abcdef")
     with MetricsServer(access, CollectorRegistry()) as server:
         port = int(server.url.split(":")[2].partition("/")[0])
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as sock:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
             sock.sendall(b"GET /metrics HTTP/1.1\r\n" + header + b"\r\n")
             answer = answer_of(sock)
 

@@ -88,8 +88,10 @@ def new_plugin(
     isolation = values["isolation"]
     print(f"created {folder}: {counted(len(files), 'file')}, {values['noun']} {values['plugin']!r}")
     print(
-        f"next: cd {shlex.quote(str(folder))} && python -m pip install {isolation}'.[test]' && python -m pytest"
+        f"next: cd {shlex.quote(str(folder))} && python -m pip install {isolation}-e '.[test]' && python -m pytest"
     )
+    if compiled:
+        print("after an edit of the strategy, compile it again: the same commands")
 
 
 def _values_of(name: str, template: Mapping[str, Any], compiling: str) -> dict[str, str]:
@@ -132,6 +134,7 @@ def _values_of(name: str, template: Mapping[str, Any], compiling: str) -> dict[s
         "tools": ", `setuptools` and `Cython`" if compiled else "",
         "isolation": "--no-build-isolation " if compiled else "",
         "compiling": compiling,
+        "edits": f", except one of `{part}.py`, which the same command compiles again" if compiled else "",
         "base": f"({template['base']})" if compiled else "",
         "base_import": f"{template['base']}, " if compiled else "",
         "final_import": "from typing import Final\n\n" if compiled else "",

@@ -42,7 +42,7 @@ def list_plugins(json: Json = False) -> None:
     print("\n".join(table_lines(("plugin", "distribution", "provides", "names"), rows)))
     for plugin in plugins:
         if plugin.lacks:
-            print_stderr(f"warning: plugin {plugin.name}: {plugin.lacks}")
+            print_stderr(f"note: plugin {plugin.name}: {plugin.lacks}")
 
 
 def _with_libraries(plugin: _Plugin) -> _Plugin:

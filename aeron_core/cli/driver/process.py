@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from aeron_core.cli.importing import kill_by_interrupt
 from aeron_core.cli.outcome import is_tty, is_writable, print_stderr
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.frozen import frozen
@@ -50,11 +51,13 @@ class DriverArguments:
     monitoring: MonitoringOptions = MonitoringOptions()
 
 
+@kill_by_interrupt()
 def run_driver(arguments: DriverArguments) -> int:
     """Run a driver until a signal or a client stops it; return 0, or the number of the signal.
 
-    Call on the main thread. Raises PluginError for a broken plugin, ConfigurationError for wrong settings, StorageError
-    if the address of the metrics cannot be bound, and the errors of the driver's start.
+    Call on the main thread. A signal before the driver is created kills the process. Raises PluginError for a broken
+    plugin, ConfigurationError for wrong settings, StorageError if the address of the metrics cannot be bound, and the
+    errors of the driver's start.
     """
     registry = Registry.load()
     defines, paths, names = arguments.defines, arguments.files, registry.section_names()

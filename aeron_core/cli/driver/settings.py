@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
-from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.outcome import is_tty, print_stderr
 from aeron_core.cli.text_table import print_table
 from aeron_core.registry import Registry
 from aeron_core.settings import (
@@ -16,9 +18,10 @@ from aeron_core.settings import (
 
 
 def show_settings(files: SettingsFiles = None, define: Defines = None, json: Json = False) -> None:
-    """Show every setting of the driver, its value and its source.
+    """Show every setting of a driver started here, its value and its source.
 
-    Takes the same files, -D and environment variables as `aeron-core driver`.
+    Takes the same files, -D and environment variables as `aeron-core driver`. It does not read the settings of a
+    running driver: `aeron-core dashboard` shows those.
     """
     registry = Registry.load()
     names = registry.section_names()
@@ -50,6 +53,8 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
             source = loaded.sources[name].removesuffix(f" {variable.name}")
             rows.append((f"{prefix}{name}", loaded.settings.formatted(name), source, variable.name, note))
     print_table(("setting", "value", "from", "environment variable", "note"), rows)
+    if is_tty(sys.stdout):
+        print("of a driver started here; not read from a running one (`aeron-core dashboard` shows those)")
 
 
 def _as_any_model(loaded: LoadedSettings[DriverSettings]) -> LoadedSettings[SettingsModel]:

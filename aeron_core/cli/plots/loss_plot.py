@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.cli.plots.figure import drawn, label_text, show_units
+from aeron_core.cli.text_table import counted
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.concurrent.loss_report import LossEntry
 
@@ -30,7 +31,9 @@ def draw_losses(path: Path, title: str, entries: Sequence[LossEntry]) -> None:
                 (time_ms - begin_ms) / _MS_PER_S
                 for time_ms in (entry.first_observation_ms, entry.last_observation_ms)
             ]
-            label = f"stream {entry.stream_id} from {entry.source}: {entry.observation_count} times"
+            label = (
+                f"stream {entry.stream_id} from {entry.source}: {counted(entry.observation_count, 'time')}"
+            )
             axes.plot(times, [0, entry.total_bytes_lost], marker="o", label=label_text(label))
         if len(worst) > _MOST_LINES:
             axes.plot([], [], " ", label=f"and {len(worst) - _MOST_LINES} with less")

@@ -12,7 +12,6 @@ from aeron_core.cli.options import AeronDir, command_line, directory_of, positiv
 from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.quantities import wait_s
 from aeron_core.client.conductor.driver_proxy import DriverProxy
-from aeron_core.concurrent import wake_up
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import CncNotReadyError, ConfigurationError
 from aeron_core.observation.driver_files import DriverFiles
@@ -60,7 +59,7 @@ def terminate(
         )
     pid = files.cnc.pid
     ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
-    driver = DriverProxy(ring, wake_up.find_semaphore(directory, wake_up.CONDUCTOR))
+    driver = DriverProxy(ring, directory)
     driver.send(commands.TerminateDriver, secret)
     deadline_s = time.monotonic() + timeout
     while not _has_ended(directory, pid):

@@ -1,8 +1,7 @@
-"""The view: tables of streams, drivers and errors, and a screen with one stream in detail.
+"""The view: tables of streams, drivers and errors.
 
-Not here: what is shown (`tables`, `detail`) and where it comes from (`sources`, `playback`).
-Files are read on a thread, so that keys are answered at once. Colours are those of the terminal: default background
-and foreground, and red for what needs attention, which is also shown as text.
+Not here: what is shown (`tables`, `detail`), where it comes from (`sources`, `playback`), the screen with one stream
+(`detail_screen`) and colours (`terminal_style`). Files are read on a thread, so that keys are answered at once.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ from typing import ClassVar, Final
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
-from textual.theme import Theme
 from textual.widgets import ContentSwitcher, DataTable, Footer, Input, Static
 
 from aeron_core.cli.outcome import printable
 from aeron_core.cli.text_table import counted
-from aeron_core.cli.top.detail import ALERT, HEADING, stream_detail
+from aeron_core.cli.top.detail import ALERT, HEADING
+from aeron_core.cli.top.detail_screen import DetailScreen, help_text
 from aeron_core.cli.top.playback import GOAL_ALLOWED, Playback
 from aeron_core.cli.top.sources import Moment, MomentSource
 from aeron_core.cli.top.tables import TABLES, ViewCell, ViewRow, arranged, holding_back
+from aeron_core.cli.top.terminal_style import THEME, line_of, styled
 from aeron_core.concurrent.error_report import date_of
 
 _NS_PER_MS: Final = 1_000_000
@@ -39,104 +37,6 @@ _NARROW: Final = 100
 _JUMP: Final = 10
 #: Columns of numbers that are sorted upwards first.
 _IDENTITIES: Final = ("stream", "session", "process", "heartbeat")
-
-_THEME: Final = Theme(
-    name="terminal",
-    ansi=True,
-    primary="ansi_default",
-    secondary="ansi_default",
-    accent="ansi_default",
-    warning="ansi_red",
-    error="ansi_red",
-    success="ansi_default",
-    foreground="ansi_default",
-    background="ansi_default",
-    surface="ansi_default",
-    panel="ansi_default",
-    boost="ansi_default",
-    variables={
-        "ansi-background": "ansi_default",
-        "ansi-foreground": "ansi_default",
-        "screen-selection-background": "ansi_default",
-        "screen-selection-foreground": "ansi_default",
-        "input-selection-background": "ansi_default",
-        "input-selection-foreground": "ansi_default",
-        "block-cursor-foreground": "ansi_default",
-        "block-cursor-background": "ansi_default",
-        "block-cursor-text-style": "reverse",
-        "block-cursor-blurred-foreground": "ansi_default",
-        "block-cursor-blurred-background": "ansi_default",
-        "block-cursor-blurred-text-style": "bold",
-        "input-cursor-foreground": "ansi_default",
-        "input-cursor-background": "ansi_default",
-        "input-cursor-text-style": "reverse",
-        "footer-key-foreground": "ansi_default",
-        "border": "ansi_default",
-        "border-blurred": "ansi_default",
-    },
-)
-
-_HELP: Final = """\
-1 2 3        streams, drivers, errors; tab: the next one
-up down      select a row; left right: scroll
-enter        a stream in detail; the streams of a driver; a whole error
-escape       close; clear the filter
-s            sort by the next column; S: reverse. A click on a column too
-/            filter: rows that have all of these terms
-space        pause, continue
-?            this help
-q            quit
-"""
-_HISTORY_HELP: Final = """
-In a history:
-, .          one snapshot back, forth
-< >          ten snapshots back, forth
-g            go to snapshot 12, to 50%, or to 90s after the begin
-- +          play slower, faster
-"""
-_TABLE_HELP: Final = """
-In the table of streams:
-behind       bytes that the limiting party, else the slowest one, is behind
-stopped      how often per second flow control stopped the sender
-lost         bytes in the loss report of the driver, and their share of the receiver position
-"""
-
-
-class DetailScreen(ModalScreen[None]):
-    """A screen with text, which `TopApp` updates while it shows a stream."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,backspace,q,enter", "app.pop_screen", "close"),
-        Binding("space", "app.toggle_pause", "pause"),
-        Binding("comma", "app.step(-1)", "back", show=False),
-        Binding("full_stop", "app.step(1)", "forth", show=False),
-        Binding("ctrl+c", "app.quit", "quit", show=False),
-    ]
-
-    def __init__(self, stream: tuple[int, int] | None = None, text: Text | None = None) -> None:
-        """Show a stream, by its stream id and session id, or a text."""
-        super().__init__()
-        self.stream = stream
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        """Yield the widgets."""
-        with VerticalScroll():
-            yield Static(self._text or "", id="detail", markup=False)
-        yield Footer()
-
-    def on_mount(self) -> None:
-        """Show the stream at once, not at the next update."""
-        app = self.app
-        if isinstance(app, TopApp):
-            self.show(app.moment)
-
-    def show(self, moment: Moment) -> None:
-        """Show the stream at a moment."""
-        if self.stream is not None:
-            # None before the screen is mounted.
-            for widget in self.query("#detail").results(Static):
-                widget.update(stream_detail(moment, *self.stream))
 
 
 class TopApp(App[None]):
@@ -182,8 +82,8 @@ class TopApp(App[None]):
     def __init__(self, source: MomentSource, interval_s: float) -> None:
         """Read nothing yet."""
         super().__init__(ansi_color=True)
-        self.register_theme(_THEME)
-        self.theme = _THEME.name
+        self.register_theme(THEME)
+        self.theme = THEME.name
         self._source = source
         self._playback = source if isinstance(source, Playback) else None
         self._interval_s = interval_s
@@ -296,7 +196,7 @@ class TopApp(App[None]):
                 parts.append(f"1 of {playback.stride} snapshots")
             if playback.problem:
                 parts.append(playback.problem)
-        self._static("head").update(_line("  ".join(parts), HEADING))
+        self._static("head").update(line_of("  ".join(parts), HEADING))
 
     def _show_tabs(self, counts: list[int]) -> None:
         line = Text()
@@ -319,8 +219,10 @@ class TopApp(App[None]):
         more = len(sentences) - most
         lines = [Text(sentence, ALERT) for sentence in sentences[: most - 1 if more > 0 else most]]
         if more > 0:
-            lines.append(_line(f"and {counted(more + 1, 'more', 'more')}", ALERT))
-        self._static("limits").update(Text("\n").join(lines or [_line("nothing holds a stream back", "dim")]))
+            lines.append(line_of(f"and {counted(more + 1, 'more', 'more')}", ALERT))
+        self._static("limits").update(
+            Text("\n").join(lines or [line_of("nothing holds a stream back", "dim")])
+        )
 
     def _show_rows(self, rows: list[ViewRow]) -> None:
         """Show these rows; the selected row remains selected where it moves, and the table where it is scrolled to."""
@@ -333,7 +235,7 @@ class TopApp(App[None]):
             place, offset = table.cursor_row, table.scroll_offset
             table.clear()
             for name, row in self._rows.items():
-                table.add_row(*map(_styled, row.cells), key=name)
+                table.add_row(*map(styled, row.cells), key=name)
             index = names.index(selected) if selected in self._rows else min(place, len(names) - 1)
             table.move_cursor(row=max(index, 0), scroll=False)
             table.scroll_to(offset.x, offset.y, animate=False)
@@ -342,7 +244,7 @@ class TopApp(App[None]):
             for name, row in self._rows.items():
                 for column, cell, before in zip(columns, row.cells, shown[name], strict=True):
                     if cell != before:
-                        table.update_cell(name, column, _styled(cell), update_width=True)
+                        table.update_cell(name, column, styled(cell), update_width=True)
         self._shown[self._table] = {name: row.cells for name, row in self._rows.items()}
 
     def action_show_table(self, number: int) -> None:
@@ -390,14 +292,14 @@ class TopApp(App[None]):
         name = TABLES[self._table].name
         if name == "streams":
             _, stream_id, session_id, *_ = row.key
-            self.push_screen(DetailScreen(stream=(int(str(stream_id)), int(str(session_id)))))
+            self.push_screen(DetailScreen(self.moment, stream=(int(str(stream_id)), int(str(session_id)))))
         elif name == "drivers":
             self._terms[0] = row.driver.state.aeron_dir.name
             self.action_show_table(0)
         else:
             columns = zip(TABLES[self._table].columns, row.cells, strict=True)
             text = "\n".join(f"{column}: {cell.text}" for column, cell in columns)
-            self.push_screen(DetailScreen(text=Text(text)))
+            self.push_screen(DetailScreen(self.moment, text=Text(text)))
 
     def action_filter(self) -> None:
         """Ask for the terms of the filter."""
@@ -473,15 +375,5 @@ class TopApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys."""
-        text = _HELP + (_HISTORY_HELP if self._playback is not None else "") + _TABLE_HELP
-        self.push_screen(DetailScreen(text=Text(text)))
-
-
-def _line(text: str, style: str = "") -> Text:
-    return Text(printable(text, kept=""), style, no_wrap=True, overflow="ellipsis")
-
-
-def _styled(cell: ViewCell) -> Text:
-    return Text(
-        cell.text, ALERT if cell.is_alert else "", justify="right" if cell.is_number else "left", no_wrap=True
-    )
+        text = help_text(has_history=self._playback is not None)
+        self.push_screen(DetailScreen(self.moment, text=text))

@@ -131,6 +131,14 @@ def test_what_is_no_exchange_is_refused(data):
         snapshots_of(data)
 
 
+@pytest.mark.parametrize("value", [b"{},", b"[],", b"0,"])
+def test_a_document_of_very_many_values_is_refused_before_it_is_parsed(value):
+    data = b'{"version":1,"drivers":[' + value * 1_500_001 + b"0]}"
+
+    with pytest.raises(ProtocolError, match="values: must be at most 1500000"):
+        snapshots_of(data)
+
+
 def test_the_subscriber_on_another_host_that_holds_a_stream_back_is_found_by_its_dashboard():
     sender = snapshot(*records_of(**{**STOPPED, "pub_pos": 135_000}))
     with serving(dashboard(snapshot(*records_of(**RECEIVED), heartbeat()))) as (url, _):

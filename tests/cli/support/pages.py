@@ -69,3 +69,10 @@ def rows(page, name):
         }""",
         name,
     )
+
+
+def row_of(page, stream_id, kind):
+    (found,) = [
+        row for row in rows(page, "streams") if (row["stream"], row["kind"]) == (str(stream_id), kind)
+    ]
+    return found

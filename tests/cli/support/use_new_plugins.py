@@ -18,6 +18,7 @@ if sys.argv[1:]:
         "aeron_congestion.static_window",
         "aeron_flow_control.max_flow_control",
         "aeron_media.udp.transport",
+        "aeron_media.udp.receive_endpoint",
         "aeron_media.udp.send_endpoint",
     ):
         importlib.import_module(name).AERON_CORE_SPI_VERSION = wire.SPI_VERSION
@@ -49,7 +50,7 @@ def run_stream(name: str, publication_channel: str, subscription_channel: str) -
         except RegistrationError as error:
             result["refused"][name] = str(error)
             return
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         # A driver logs why it creates no image; the publication then stays unconnected.
         while not messages and len(logged(driver)) == len(result["refused"]):
             assert time.monotonic() < deadline
