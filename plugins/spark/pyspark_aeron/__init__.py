@@ -23,11 +23,13 @@ def __getattr__(name: str) -> object:
             f"module {__name__!r} has no attribute {name!r}: must be one of {', '.join(__all__)}"
         )
     try:
+        from pyspark_aeron.quiet_ends import end_quietly  # noqa: PLC0415 - as below
         from pyspark_aeron.source import AeronDataSource  # noqa: PLC0415 - pyspark is slow to import, and every driver imports this package
     except ImportError as error:
         raise AttributeError(
             f"{__name__}.{name} needs pyspark: {error}: pip install 'aeron-core[spark]'"
         ) from error
+    end_quietly()  # in the process that looks formats up
     return AeronDataSource
 
 

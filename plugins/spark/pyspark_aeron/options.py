@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from aeron_core.archive.reading.address import is_address
 from aeron_core.errors import ConfigurationError
+from aeron_core.recording.storage.archive import FrameChecksum
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
 from pyspark_aeron.option_parsing import Location, Options
 
@@ -162,6 +163,11 @@ class SourceOptions(Options):
         description="Whether to compare everything that is read with the checksums of the recording; damaged data "
         "fails the query.",
     )
+    checksum: FrameChecksum | None = Field(
+        None,
+        description="Checksum that an Aeron Archive has stored in all frames of a folder, `crc32` or `crc32c`: "
+        "compared too, unless `verify` is false. The files do not state whether there are any.",
+    )
     assemble: Literal["messages", "fragments"] = Field(
         "messages", description="Whether a row is a complete message, or a frame as it was recorded."
     )
@@ -169,7 +175,8 @@ class SourceOptions(Options):
         False, description="Add a column `headers` with the catalogue entry of the recording."
     )
     consumer_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")] | None = Field(
-        None, description="Name of a lease on unread data, which retention honours."
+        None,
+        description="Name of a lease on unread data, which retention honours; each running query needs another one.",
     )
     kafka_schema: bool = Field(
         False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ConfigurationError
@@ -29,6 +30,8 @@ _DEFAULTS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
 }
 _SQL: Final = "spark.sql."
+_JARS: Final = "spark.jars"
+_JVM_READER_JAR: Final = Path(__file__).with_name("aeron-core-spark.jar")
 
 
 def session(
@@ -37,17 +40,22 @@ def session(
     name: str = "aeron-core",
     settings: Mapping[str, str] | None = None,
     local_checkpoints: bool = True,
+    jvm_reader: bool = False,
 ) -> SparkSession:
     """Return the session of this process, created if necessary, with the format `aeron` registered.
 
     `master`: `local[*]`, `spark://host:port`, or `sc://host:port` for Spark Connect, where only SQL settings apply.
     `local_checkpoints`: whether checkpoints are on a local disk. `settings` override all others.
+    `jvm_reader`: whether to load the jar of `jvm_reader_jar`, for `format("aeron-jvm")`.
     Raises ConfigurationError if there is no usable Java, packages for Spark Connect are missing, the server does not
-    answer, or Spark does not start; ImportError without pyspark; OSError as `find_java_home`.
+    answer, Spark does not start, or the jar is missing or cannot be loaded; ImportError without pyspark; OSError as
+    `find_java_home`.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second
 
     chosen = session_settings(master, local_checkpoints=local_checkpoints) | dict(settings or {})
+    if jvm_reader:
+        chosen[_JARS] = ",".join(filter(None, [chosen.get(_JARS), str(jvm_reader_jar(master))]))
     if master.startswith(SCHEME):
         spark = connect_session(master, chosen)
     else:
@@ -56,8 +64,31 @@ def session(
         for key, value in chosen.items():
             builder = builder.config(key, value)
         spark = _start(builder, master)
+        if jvm_reader and str(_JVM_READER_JAR) not in spark.sparkContext.getConf().get(_JARS, ""):
+            raise ConfigurationError(
+                "jvm_reader: Spark was started before in this process, without the jar: begin with this session, or "
+                f"start Spark with the setting {_JARS}={_JVM_READER_JAR}"
+            )
     register(spark)
     return spark
+
+
+def jvm_reader_jar(master: str = "local") -> Path:
+    """Return the path of the jar with the reader of recordings for Spark's Java, for `spark-submit --jars`.
+
+    Raises ConfigurationError if it was not built, or `master` is a Spark Connect server, which needs it when it starts.
+    """
+    if not _JVM_READER_JAR.exists():
+        raise ConfigurationError(
+            f"jvm_reader: {_JVM_READER_JAR} is missing: build it by `make spark-jar`, install a wheel "
+            'of `make wheels`, or use format("aeron")'
+        )
+    if master.startswith(SCHEME):
+        raise ConfigurationError(
+            f"jvm_reader: master {master} is a server that must load the jar when it starts: give it --jars "
+            f"{_JVM_READER_JAR}, and omit jvm_reader here"
+        )
+    return _JVM_READER_JAR
 
 
 def _start(builder: SparkSession.Builder, master: str) -> SparkSession:

@@ -12,6 +12,7 @@ from pyspark.sql.datasource import DataSource
 
 from aeron_core.errors import ConfigurationError
 from pyspark_aeron.columns import ddl_of, selected_columns
+from pyspark_aeron.quiet_ends import end_quietly
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -28,6 +29,15 @@ class AeronDataSource(DataSource):
     All methods but `name` raise ConfigurationError for wrong options or columns; those that return a writer also raise
     the errors of `Archive.create`.
     """
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        end_quietly()
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore a source that another process has created."""
+        vars(self).update(state)
+        end_quietly()
 
     @classmethod
     def name(cls) -> str:
@@ -73,11 +83,13 @@ class AeronDataSource(DataSource):
         return StreamWriter(self._sink_options(schema))
 
     def _sink_options(self, schema: StructType) -> SinkOptions:
-        from pyspark_aeron.writing.sink import check_target  # noqa: PLC0415 - imports pyarrow
-        from pyspark_aeron.writing.sink_options import SinkOptions  # noqa: PLC0415 - imports pydantic
-        from pyspark_aeron.writing.staging import check_columns  # noqa: PLC0415 - imports pyarrow
+        from pyspark_aeron.writing.delivering import check_target  # noqa: PLC0415 - imports numpy
+        from pyspark_aeron.writing.sink_options import (  # noqa: PLC0415 - imports pydantic
+            SinkOptions,
+            check_columns,
+        )
 
-        check_columns(schema)
+        check_columns({field.name: field.dataType.simpleString() for field in schema.fields})
         options = SinkOptions.parse(self.options)
         check_target(options)
         return options

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from checkpoints import batch_counts
 from recorded_publisher import Commands
 
 from aeron_core.testing.recordings import RecordingUnderTest
@@ -17,18 +19,22 @@ from aeron_core.testing.recordings import RecordingUnderTest
 pytest.importorskip("pyspark", reason="needs pyspark: pip install aeron-core[spark]")
 
 ROOT = Path(__file__).parents[3]
+JAR = ROOT / "plugins/spark/pyspark_aeron/aeron-core-spark.jar"
 PROGRAMS = Path(__file__).parent / "programs"
-TIMEOUT_S = 240
+TIMEOUT_S = 240 if os.environ.get("AERON_CORE_KILL_ROUNDS", "1") == "1" else 900  # many rounds are not alone
+ROUND_TIMEOUT_S = 600  # of a round of kills in which Spark starts, on a loaded machine
 SINKS = ("parquet", "aeron")
 MESSAGES_OF_TERM = 409  # of 100 bytes
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests of this folder."""
+    """Mark the tests of this folder, and give those that kill the time of all their rounds."""
     folder = f"{Path(__file__).parent}{os.sep}"
     for item in items:
         if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.spark)
+            if (rounds := getattr(item.module, "ROUNDS", 0)) > 1:
+                item.add_marker(pytest.mark.timeout(rounds * ROUND_TIMEOUT_S))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -61,7 +67,26 @@ def second(written):
 
 
 @pytest.fixture(scope="session")
-def spark(quick_java, tmp_path_factory):
+def has_jvm_reader():
+    """Return whether the jar with the reader for Java exists, after building it if it is missing or too old."""
+    if shutil.which("javac") is None and not os.environ.get("CI"):
+        return False
+    sources = [path for path in (ROOT / "plugins/spark/jvm").rglob("*") if path.is_file()]
+    if not JAR.exists() or JAR.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+        subprocess.run([sys.executable, str(ROOT / "tools/spark-jar"), str(JAR)], check=True)
+    return True
+
+
+@pytest.fixture(params=["aeron", "aeron-jvm"])
+def format_(request):
+    """Return the name of each format that reads recordings."""
+    if request.param == "aeron-jvm" and not request.getfixturevalue("has_jvm_reader"):
+        pytest.skip("needs javac: on Debian, apt-get install default-jdk-headless")
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def spark(quick_java, has_jvm_reader, tmp_path_factory):
     """Return a session with two cores that retries a task once, as a cluster does."""
     from pyspark_aeron.session import session  # noqa: PLC0415
 
@@ -75,6 +100,7 @@ def spark(quick_java, tmp_path_factory):
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
             "spark.log.level": "ERROR",
         },
+        jvm_reader=has_jvm_reader,
     )
     yield spark
     spark.stop()
@@ -185,11 +211,7 @@ class Copies:
 
     def batch_counts(self, sink):
         """Return the numbers of planned and committed batches."""
-        checkpoint = self.out / "checkpoints" / sink
-        return tuple(
-            sum(path.name.isdigit() for path in (checkpoint / name).glob("*"))
-            for name in ("offsets", "commits")
-        )
+        return batch_counts(self.out / "checkpoints" / sink)
 
     def is_within_batch(self, sink):
         now = self.state()

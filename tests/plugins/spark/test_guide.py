@@ -79,14 +79,35 @@ def test_the_examples_of_the_guide_run(spark, blocks, driver, tmp_path, monkeypa
     table = spark.read.parquet(f"{tmp_path}/tables/numbers")
     assert sorted(int(row["text"]) for row in table.collect()) == list(range(100))
 
-    exec(blocks[5], names)
+    exec(blocks[6], names)
     run_to_the_end(spark)
     assert sum(each.position for each in Archive.open(tmp_path / "copies").recordings()) > 0
     copies = spark.read.format("aeron").load(f"{tmp_path}/copies")
     assert {bytes(row["payload"]) for row in copies.collect()} == set(payloads)
 
-    exec(blocks[6], names)
+    exec(blocks[7], names)
     assert set(received(driver, spark, 100)) == set(payloads)
+
+
+def test_the_examples_of_the_reader_for_java_run(spark, has_jvm_reader, blocks, tmp_path, monkeypatch, capfd):
+    if not has_jvm_reader:
+        pytest.skip("needs javac: on Debian, apt-get install default-jdk-headless")
+    RecordingUnderTest.begin(tmp_path / "recordings", stream_id=1001).append(b"a", b"bb")
+    monkeypatch.setattr(pyspark_aeron.session, "session", lambda *, jvm_reader: spark)
+    names = {"session": pyspark_aeron.session.session}
+
+    exec(blocks[4], names)
+    assert "length(payload)" in capfd.readouterr().out
+
+    [statements] = re.findall(
+        r"```sql\n(CREATE TABLE recorded.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
+    )
+    create, select = statements.replace("'recordings'", f"'{tmp_path}/recordings'").strip(";\n").split(";\n")
+    spark.sql(create)
+    try:
+        assert [row[1] for row in spark.sql(select).collect()] == [2]
+    finally:
+        spark.sql("DROP TABLE recorded")
 
 
 def test_the_decoder_of_the_guide_is_found_by_its_name(spark, blocks, tmp_path, monkeypatch):

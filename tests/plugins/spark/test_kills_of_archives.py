@@ -12,6 +12,7 @@ import time
 
 import java_peer
 import pytest
+from checkpoints import batch_counts
 
 import aeron_core
 from aeron_core.archive import AeronArchive
@@ -144,7 +145,7 @@ def address(archive, tmp_path):
 
 
 def batches(out):
-    return [len(list((out / "checkpoints" / sink / "commits").glob("[0-9]*"))) for sink in SINKS]
+    return [batch_counts(out / "checkpoints" / sink)[1] for sink in SINKS]
 
 
 @pytest.mark.system
@@ -155,7 +156,9 @@ def test_every_recorded_event_exists_once_after_kills_of_the_archive(
     out.mkdir()
     publisher = Publisher(archive)
     publisher.start()
-    program = start_program("following.py", "local[2]", address, out, "8m")
+    # On a loaded machine an archive takes longer to start than the default of a minute.
+    patient = f"{address}|reconnect-timeout={TIMEOUT_S}s"
+    program = start_program("following.py", "local[2]", patient, out, "8m")
 
     for _ in range(ROUNDS):
         before, sessions = batches(out), publisher.sessions

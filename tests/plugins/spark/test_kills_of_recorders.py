@@ -7,6 +7,7 @@ Rounds of both: AERON_CORE_KILL_ROUNDS, default 1.
 import os
 
 import pytest
+from checkpoints import batch_counts
 from recorded_publisher import Publisher
 
 from aeron_core.recording import Archive
@@ -16,7 +17,7 @@ SINKS = ("parquet", "aeron")
 
 
 def batches(out):
-    return [len(list((out / "checkpoints" / sink / "commits").glob("[0-9]*"))) for sink in SINKS]
+    return [batch_counts(out / "checkpoints" / sink)[1] for sink in SINKS]
 
 
 @pytest.mark.system

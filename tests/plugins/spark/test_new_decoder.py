@@ -1,9 +1,12 @@
 """The decoder that `aeron-core plugins new` writes passes its own tests, and decodes a recorded stream."""
 
 import importlib
+import os
+import subprocess
 import tomllib
 
 import pytest
+from plugin_environment import installed_in
 from pyspark_aeron.decoders import decode
 
 from aeron_core.cli.main import run
@@ -32,10 +35,24 @@ def new_decoder(tmp_path_factory):
         yield importlib.import_module("test_my_decoder")
 
 
-def test_a_new_decoder_passes_its_tests(spark, new_decoder):
-    new_decoder.test_payloads_become_columns(spark)
-    new_decoder.test_other_options_are_refused(spark, {})
-    new_decoder.test_other_options_are_refused(spark, {"schema": "host string", "colour": "red"})
+@pytest.mark.system
+def test_a_new_decoder_passes_its_tests_in_an_environment_of_its_own(tmp_path):
+    assert run(["plugins", "new", "own-decoder", "--kind", "decoder", "--to", str(tmp_path)]) == 0
+    python = installed_in(tmp_path / "environment", tmp_path / "own-decoder")
+
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=tmp_path / "own-decoder",
+        # Workers of Spark start this Python, which has the decoder.
+        env=os.environ | {"PYTEST_ADDOPTS": "", "PYSPARK_PYTHON": str(python)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
 
 
 def test_a_new_decoder_decodes_a_recorded_stream(spark, new_decoder, tmp_path):

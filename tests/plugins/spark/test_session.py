@@ -10,7 +10,8 @@ from pathlib import Path
 import pyspark
 import pytest
 from pyspark.errors import PySparkRuntimeError
-from pyspark_aeron.session import _start
+from pyspark_aeron import session as session_module
+from pyspark_aeron.session import _start, session
 
 from aeron_core.errors import ConfigurationError
 
@@ -67,3 +68,32 @@ def test_workers_import_the_installed_pyspark(spark):
     rows = spark.sparkContext.parallelize([0], 1)
 
     assert rows.map(lambda _: importlib.import_module("pyspark").__file__).first() == pyspark.__file__
+
+
+def test_a_missing_jar_of_the_reader_for_java_is_reported_with_its_build(monkeypatch, tmp_path):
+    monkeypatch.setattr(session_module, "_JVM_READER_JAR", tmp_path / "reader.jar")
+
+    with pytest.raises(
+        ConfigurationError, match=r"reader.jar is missing: build it by `make spark-jar`, install"
+    ):
+        session("local[1]", jvm_reader=True)
+
+
+def test_a_connect_server_must_load_the_reader_for_java_itself(monkeypatch, tmp_path):
+    jar = tmp_path / "reader.jar"
+    jar.touch()
+    monkeypatch.setattr(session_module, "_JVM_READER_JAR", jar)
+
+    with pytest.raises(ConfigurationError, match=r"load the jar when it starts: give it --jars .*reader.jar"):
+        session("sc://localhost:15002", jvm_reader=True)
+
+
+def test_a_running_spark_without_the_reader_for_java_is_reported(spark, monkeypatch, tmp_path):
+    jar = tmp_path / "reader.jar"
+    jar.touch()
+    monkeypatch.setattr(session_module, "_JVM_READER_JAR", jar)
+
+    with pytest.raises(
+        ConfigurationError, match=r"Spark was started before in this process, without the jar"
+    ):
+        session("local[1]", jvm_reader=True)

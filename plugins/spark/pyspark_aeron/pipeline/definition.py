@@ -297,7 +297,8 @@ class Pipeline(_Part):
     """A complete pipeline file."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
-        description="Name of the application, and of the consumer that retention honours."
+        description="Name of the application, and begin of the names of the leases that retention honours: "
+        "`<name>.<source>`, and `<name>.<source>.<query>` if several queries read a source."
     )
     master: MasterText = Field(
         "local[*]", description="local[*], spark://host:port, or sc://host:port for Spark Connect."

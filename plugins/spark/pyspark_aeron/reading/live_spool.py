@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.client.connecting import connect
+from aeron_core.client.connecting import connect_named
 from aeron_core.errors import AeronError, ClosedError, RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.retention.purge import purge_before
@@ -50,7 +50,7 @@ class LiveSpool:
         self._purged: Mapping[int, int] = {}
         self._error: AeronError | None = None
         self._is_closing = threading.Event()
-        self._aeron = connect(options.aeron_dir)
+        self._aeron = connect_named("spark live", options.aeron_dir)
         try:
             self._subscription = self._aeron.add_subscription(options.channel, options.stream_id)
             params = RecorderParams(on_error=_report)

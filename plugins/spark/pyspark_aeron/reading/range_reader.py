@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
@@ -22,7 +20,9 @@ from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive, Recording
 from aeron_core.recording._native import faults
 from aeron_core.recording.reading.message_scanner import MessageScanner
+from aeron_core.recording.storage.archive import FrameChecksum
 from aeron_core.recording.storage.checked_pieces import CheckedPieces
+from pyspark_aeron.quiet_ends import end_quietly
 from pyspark_aeron.reading.batch_builder import BatchBuilder
 from pyspark_aeron.reading.selection import Range
 
@@ -39,18 +39,19 @@ _READ_LENGTH: Final = 4 * 1024 * 1024
 _PAYLOAD_LENGTH: Final = 8 * 1024 * 1024
 
 # Cache of this process, which runs many tasks one after the other.
-_archives: dict[str, Archive] = {}
+_archives: dict[tuple[str, FrameChecksum | None], Archive] = {}
 
 
-def open_archive(where: str) -> Archive:
-    """Return the archive at a path, URI or address; open it at the first call in this process.
+def open_archive(where: str, checksum: FrameChecksum | None = None) -> Archive:
+    """Return the archive at a path, URI or address, opened with a checksum of its frames; the first call opens it.
 
     Raises RecordingNotFoundError if there is none.
     """
-    if where not in _archives:
+    key = where, checksum
+    if key not in _archives:
         # The planner has reached a running archive before.
-        _archives[where] = opening.open_archive(where, is_patient=True)
-    return _archives[where]
+        _archives[key] = opening.open_archive(where, is_patient=True, checksum=checksum)
+    return _archives[key]
 
 
 def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
@@ -61,10 +62,10 @@ def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range)
     """
     if TaskContext.get() is not None:
         _freeze_heap()
-        _end_quietly()
-    recording = open_archive(options.archive).recording(piece.recording_id)
+    end_quietly()
+    recording = open_archive(options.archive, options.checksum).recording(piece.recording_id)
     is_assembling = options.assemble == "messages"
-    scanner = MessageScanner(recording.scanner(), is_assembling=is_assembling)
+    scanner = MessageScanner(recording.scanner(verify=options.verify), is_assembling=is_assembling)
     with closing(recording.open_range(piece.begin, piece.end)) as opened:
         begin = opened.message_begin(piece.near) if is_assembling else piece.begin
         window = _Window(
@@ -102,30 +103,6 @@ def _freeze_heap() -> None:
     objects that it visits belong to modules, which are never freed.
     """
     gc.freeze()
-
-
-@functools.cache
-def _end_quietly() -> None:
-    """Let the daemon of this worker end it without a traceback if nothing reads its rows any more, once per process.
-
-    Spark closes the connection of a task that it does not need, as after `limit`. The daemon, which is the main module
-    of its workers, prints what it could not flush then. Other errors are printed as before.
-    """
-    daemon = sys.modules["__main__"]
-    if getattr(daemon, "traceback", None) is traceback:
-        vars(daemon)["traceback"] = _DaemonTraceback()
-
-
-class _DaemonTraceback:
-    """The module `traceback` for the daemon."""
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(traceback, name)
-
-    def print_exc(self) -> None:
-        """Print the current exception unless it is that of a closed connection."""
-        if not isinstance(sys.exception(), (BrokenPipeError, ConnectionResetError)):
-            traceback.print_exc()
 
 
 class _Window:

@@ -57,7 +57,7 @@ class Selection:
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
-        self.archive = open_archive(options.archive)
+        self.archive = open_archive(options.archive, checksum=options.checksum)
         self._seen: dict[int, deque[int]] = {}
         faults = self.archive.faults()
         if faults and options.fail_on_data_loss:
@@ -202,7 +202,7 @@ def _check_border(recording: Recording, position: int) -> None:
     if position == recording.position:
         return
     (_, header), *_ = recording.read(position, position + wire.DATA_HEADER_LENGTH)
-    scanner = recording.scanner()
+    scanner = recording.scanner(verify=False)
     scanner.scan(AtomicBuffer(header), 0, len(header), position)
     if scanner.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
         near = recording.border_before(position, recording.start_position)

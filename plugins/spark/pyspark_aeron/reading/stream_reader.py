@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from aeron_core.recording.retention.leases import write_lease
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.retention.leases import read_lease, write_lease
 from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.reading.offsets import Offset
 from pyspark_aeron.reading.planning import RangePartition, share_out, split
@@ -68,6 +69,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Offset | None = None  # end of a query with Trigger.AvailableNow, else None
         self._waiting_since_s: float | None = None  # start of the wait for `minBytesPerTrigger`
         self._planned: dict[str, Any] | None = None  # end of the last batch that this process has planned
+        self._leased_ns: int | None = None  # time of the lease as this process has written it last
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_opened": None, "_spool": None}
@@ -153,12 +155,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from read_batches(self._options, self._columns, partition.piece)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Advance the lease to `end`; Spark calls this one batch late, and never for the last batch of a run."""
+        """Advance the lease to `end`; Spark calls this one batch late, and never for the last batch of a run.
+
+        Raises ConfigurationError if another query has the same lease.
+        """
         self._lease(Offset.parse(end, self._selection.archive.uuid))
 
     def stop(self) -> None:
         """Close the spool and the archive; the lease stays, because the query can be restarted."""
-        self._opened = None
+        if self._opened is not None:
+            self._opened.archive.close()
+            self._opened = None
         if self._spool is not None:
             self._spool.close()
             self._spool = None
@@ -188,9 +195,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return False
 
     def _lease(self, offset: Offset) -> None:
-        if self._options.consumer_name is not None:
-            store = self._selection.archive.store
-            write_lease(store, self._options.consumer_name, offset.positions, time.time_ns())
+        name = self._options.consumer_name
+        if name is None:
+            return
+        store = self._selection.archive.store
+        held = None if self._leased_ns is None else read_lease(store, name)
+        if held is not None and held.updated_ns != self._leased_ns:
+            raise ConfigurationError(
+                f"option consumerName={name}: another running query has renewed this lease in {store.uri}, so that "
+                "data which this one has not read may be purged: give each query a name of its own; if this query "
+                "joins a source with itself, declare the source twice, with two names"
+            )
+        self._leased_ns = write_lease(store, name, offset.positions, time.time_ns()).updated_ns
 
 
 def _exit_quietly_on_sigterm() -> None:

@@ -14,16 +14,16 @@ from collections.abc import Iterable
 from typing import Final
 
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import connect
+from aeron_core.client.connecting import connect_named
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.publications.publication import Publication
 from aeron_core.concurrent.counter_types import SENDER_POSITION
-from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
+from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError, RegistrationError
 from aeron_core.recording.writing.batch_appender import MessageColumn
 from aeron_core.uri.builder import ChannelUriBuilder
 from aeron_core.uri.channel_uri import ChannelUri
 from pyspark_aeron.writing.sink_options import SinkOptions
-from pyspark_aeron.writing.staging import Staged, staged_columns
+from pyspark_aeron.writing.staged_file import StagedFile, columns_of
 
 #: The lower bits of the reserved value number the messages of a batch. The 31 bits above them number the batches: at
 #: ten batches a second they last for six years.
@@ -31,13 +31,15 @@ SEQUENCE_BITS: Final = 32
 #: Bytes before a message with `dedupe=header`: query, batch (8 each), partition, sequence (4 each), little-endian.
 HEADER_LENGTH: Final = 24
 _PAUSE_S: Final = 0.001
+#: Between requests for a session id that is in use. An invented number: a fiftieth of the default linger timeout.
+_LINGER_PAUSE_S: Final = 0.1
 
 # Caches of this process, which commits one batch after the other.
 _clients: dict[str | None, Aeron] = {}
 _publications: dict[tuple[str | None, str, int], Publication] = {}
 
 
-def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id: int) -> None:
+def publish(options: SinkOptions, files: Iterable[StagedFile], query: str, batch_id: int) -> None:
     """Offer all rows in order, and wait until the driver has sent them.
 
     Raises NotConnectedError after `connectTimeout` without a subscriber, or if the driver does not send all
@@ -46,11 +48,11 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
     ValueError for a message that is too long for the channel; and the errors of `connect` and `Aeron.add_publication`.
     """
     timeout_s = options.connect_timeout / 1e9
-    publication = _publication(options, query)
+    publication = _publication(options, query, timeout_s)
     publication.await_connected(timeout_s)
     offerer = Offerer(publication, timeout_s, back_pressure_timeout=timeout_s)
-    for message, column in staged_columns(staged):
-        _offer_column(offerer, options, column, _TaskIdentity(query, batch_id, message.task.partition))
+    for file, column in columns_of(files):
+        _offer_column(offerer, options, column, _TaskIdentity(query, batch_id, file.task.partition))
     _await_sent(options, publication, timeout_s)
 
 
@@ -60,6 +62,16 @@ def end_publication(options: SinkOptions, query: str) -> None:
         publication = _publications.pop(_key(options, query), None)
         if publication is not None:
             publication.close()
+
+
+def end_all() -> None:
+    """Close all publications and clients of this process."""
+    for publication in _publications.values():
+        publication.close()
+    _publications.clear()
+    for client in _clients.values():
+        client.close()
+    _clients.clear()
 
 
 class _TaskIdentity:
@@ -97,16 +109,16 @@ def _offer_column(
             f"a batch has at least {offerer.messages + column.count} messages: must have at most "
             f"{1 << SEQUENCE_BITS}; let its source deliver smaller batches, with maxBytesPerTrigger if it is an archive"
         )
-    for index in range(column.count):
-        begin = boundaries.get_i64(index * 8)
-        message = data.view(begin, boundaries.get_i64(index * 8 + 8) - begin)
-        sequence = offerer.messages
-        if options.dedupe == "reserved":
-            offerer.offer(message, identity.reserved_value | sequence)
-        elif options.dedupe == "header":
-            offerer.offer(identity.header(sequence) + message.get_bytes(0, len(message)))
-        else:
-            offerer.offer(message)
+    if options.dedupe == "reserved":
+        first = identity.reserved_value | offerer.messages
+        offerer.offer_batch(data, boundaries, column.count, first, reserved_step=1)
+    elif options.dedupe == "none":
+        offerer.offer_batch(data, boundaries, column.count)
+    else:
+        for index in range(column.count):
+            begin = boundaries.get_i64(index * 8)
+            message = data.view(begin, boundaries.get_i64(index * 8 + 8) - begin)
+            offerer.offer(identity.header(offerer.messages) + message.get_bytes(0, len(message)))
 
 
 def _key(options: SinkOptions, query: str) -> tuple[str | None, str, int]:
@@ -117,20 +129,36 @@ def _key(options: SinkOptions, query: str) -> tuple[str | None, str, int]:
     return options.aeron_dir, str(uri), options.stream_id
 
 
-def _publication(options: SinkOptions, query: str) -> Publication:
+def _publication(options: SinkOptions, query: str, timeout_s: float) -> Publication:
     key = _key(options, query)
     publication = _publications.get(key)
     if publication is None or publication.is_closed:
         # A shared publication: another process of the query with the same session may be alive or not timed out yet.
-        publication = _client(options.aeron_dir).add_publication(key[1], options.stream_id)
-        _publications[key] = publication
+        publication = _publications[key] = _add_publication(options, key[1], timeout_s)
     return publication
+
+
+def _add_publication(options: SinkOptions, channel: str, timeout_s: float) -> Publication:
+    """Return a new publication; waits up to `timeout_s` while one with the same session lingers.
+
+    That of a process of the query that has ended, or whose client the driver has timed out, keeps its session id until
+    it has lingered, 5 s by default.
+    """
+    deadline_s = time.monotonic() + timeout_s
+    while True:
+        try:
+            return _client(options.aeron_dir).add_publication(channel, options.stream_id)
+        except RegistrationError as error:
+            # The text of all media drivers; their codes differ.
+            if "clashing sessionId" not in str(error) or time.monotonic() >= deadline_s:
+                raise
+        time.sleep(_LINGER_PAUSE_S)
 
 
 def _client(aeron_dir: str | None) -> Aeron:
     client = _clients.get(aeron_dir)
     if client is None or client.is_closed:
-        client = _clients[aeron_dir] = connect(aeron_dir)
+        client = _clients[aeron_dir] = connect_named("spark sink", aeron_dir)
     return client
 
 

@@ -16,20 +16,11 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from aeron_core.recording import Archive
-from aeron_core.recording.writing.batch_appender import AppenderParams, BatchAppender
-from pyspark_aeron.writing.publishing import end_publication, publish
+from pyspark_aeron.quiet_ends import end_quietly
+from pyspark_aeron.writing.delivering import commit_batch, commit_job, discard_all
 from pyspark_aeron.writing.sink_options import SinkOptions
-from pyspark_aeron.writing.staging import (
-    Staged,
-    Task,
-    discard,
-    discard_all,
-    discard_before,
-    stage,
-    staged_columns,
-    staging_folder,
-)
+from pyspark_aeron.writing.staged_file import discard
+from pyspark_aeron.writing.staging import Staged, current_task, stage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,20 +38,17 @@ class BatchWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
         """Stage the rows of one task and return its commit message; raises the errors of `stage`."""
-        return stage(self._options, iterator, Task.current(self._job))
+        end_quietly()
+        return stage(self._options, iterator, current_task(self._job))
 
     def commit(self, messages: Messages) -> None:
-        """Record or publish all rows; raises the errors of `BatchAppender.append`, or of `publish`."""
-        try:
-            _deliver(self._options, _staged(messages), self._job, 0)
-        finally:
-            # The next job publishes with another session id, so this publication is never used again.
-            end_publication(self._options, self._job)
-        discard_all(staging_folder(self._options, self._job))
+        """Record or publish all rows; raises the errors of `commit_job`."""
+        end_quietly()
+        commit_job(self._options, _staged(messages), self._job)
 
     def abort(self, messages: Messages) -> None:
         """Delete the staged rows of the job; delivered rows are not affected."""
-        discard_all(staging_folder(self._options, self._job))
+        discard_all(self._options, self._job)
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
@@ -71,49 +59,20 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
         """Stage the rows of one task and return its commit message; raises the errors of `stage`."""
-        return stage(self._options, iterator, Task.current("query"))
+        end_quietly()
+        return stage(self._options, iterator, current_task("query"))
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
         """Record the rows of a batch, unless that was done before, or publish them.
 
-        Raises the errors of `BatchAppender.append`, or of `publish`; the batch can be committed again then.
+        Raises the errors of `commit_batch`; the batch can be committed again then.
         """
-        staged = _staged(messages)
-        for query in {message.task.writer for message in staged}:  # one, or none if no task ran
-            _deliver(self._options, staged, query, batchId)
-            discard_before(staging_folder(self._options, query), batchId)
+        end_quietly()
+        commit_batch(self._options, _staged(messages), batchId)
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Delete the staged rows; delivered rows are not affected."""
         discard(_staged(messages))
-
-
-def check_target(options: SinkOptions) -> None:
-    """Create the archive if necessary, so that errors appear before any row is read.
-
-    Raises ConfigurationError if the archive is not in a local folder, and the errors of `Archive.create`.
-    """
-    if options.archive:
-        _appender(options, "")
-
-
-def _appender(options: SinkOptions, writer: str) -> BatchAppender:
-    params = AppenderParams(
-        options.channel or f"spark:{writer}",
-        options.stream_id,
-        term_length=options.term_length,
-        segment_length=options.segment_length,
-    )
-    return BatchAppender(Archive.create(options.archive), writer, params)
-
-
-def _deliver(options: SinkOptions, staged: list[Staged], writer: str, batch_id: int) -> None:
-    if options.archive:
-        appender = _appender(options, writer)
-        appender.append(batch_id, (column for _, column in staged_columns(staged)))
-    else:
-        publish(options, staged, writer, batch_id)
-    discard(staged)
 
 
 def _staged(messages: Messages) -> list[Staged]:

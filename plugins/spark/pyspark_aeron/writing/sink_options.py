@@ -1,8 +1,9 @@
-"""Options of the sink, given by `.option(name, value)`."""
+"""Options of the sink, given by `.option(name, value)`, and its columns."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,6 +14,10 @@ from aeron_core.recording.writing.batch_appender import DEFAULT_TERM_LENGTH
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
 from pyspark_aeron.option_parsing import Location, Options
 from pyspark_aeron.options import DurationNs, Size
+
+#: Columns for the message; the second is the name in Spark's Kafka connector.
+PAYLOAD_COLUMNS: Final = ("payload", "value")
+RESERVED_COLUMN: Final = "reserved"
 
 
 class SinkOptions(Options):
@@ -67,3 +72,23 @@ class SinkOptions(Options):
                 "neither archive nor channel is set: must have archive to record into, or channel to publish on"
             )
         return self
+
+
+def check_columns(types: Mapping[str, str]) -> None:
+    """Raise ConfigurationError if the columns, names with types of Spark's DDL, do not form a message."""
+    payload = next((name for name in PAYLOAD_COLUMNS if name in types), None)
+    if payload is None:
+        raise ConfigurationError(
+            f"columns {', '.join(types)}: must contain payload or value, the message; may contain reserved (bigint "
+            "or int), its reserved value"
+        )
+    if types[payload] not in {"binary", "string"}:
+        raise ConfigurationError(f"column {payload} {types[payload]}: must be binary or string")
+    others = types.keys() - {payload, RESERVED_COLUMN}
+    if others:
+        raise ConfigurationError(
+            f"columns {', '.join(sorted(others))}: would be lost; select payload and reserved alone, such as "
+            "to_json(struct(*)) AS payload"
+        )
+    if types.get(RESERVED_COLUMN, "bigint") not in {"bigint", "int"}:
+        raise ConfigurationError(f"column reserved {types[RESERVED_COLUMN]}: must be bigint or int")

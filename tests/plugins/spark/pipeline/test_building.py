@@ -3,6 +3,7 @@
 import json
 import time
 
+import pyspark
 import pytest
 from pyspark_aeron.pipeline.building import build
 from pyspark_aeron.pipeline.checking import check_file
@@ -85,8 +86,11 @@ path = "{tmp_path}/minutes"
         )
 
     rows = spark.read.parquet(f"{tmp_path}/minutes").selectExpr("date_format(minute, 'HH:mm')", "events")
-    assert sorted(map(tuple, rows.collect())) == [("12:00", 2), ("12:02", 1), ("12:03", 1)]
-    assert dropped == 1
+    # Spark 4.1 runs one batch for `available-now`, and none after it in which the watermark has advanced.
+    has_one_batch = pyspark.__version__.startswith("4.1.")
+    expected = [("12:00", 3)] if has_one_batch else [("12:00", 2), ("12:02", 1), ("12:03", 1)]
+    assert sorted(map(tuple, rows.collect())) == expected
+    assert dropped == (0 if has_one_batch else 1)
 
 
 def test_one_source_feeds_a_database_a_recording_and_a_channel(run, spark, written, driver, tmp_path):
@@ -161,6 +165,43 @@ format = "noop"
 """)
 
     assert [path.name for path in (written.store.folder / "consumers").glob("*.json")] == ["billing.json"]
+
+
+def test_each_of_several_queries_over_a_source_has_a_lease_of_its_own(run, spark, written, tmp_path):
+    written.append(b"first", b"second message")
+
+    run(f"""
+name = "log"
+checkpoint = "{tmp_path}/checkpoint"
+trigger = "available-now"
+
+[sources.messages]
+archive = "{written.store.folder}"
+
+[sources.others]
+archive = "{written.store.folder}"
+
+[[steps]]
+name = "lengths"
+sql = "SELECT length(payload) AS length FROM Messages"
+
+[[sinks]]
+from = "messages"
+path = "{tmp_path}/messages"
+
+[[sinks]]
+from = "lengths"
+path = "{tmp_path}/lengths"
+
+[[sinks]]
+from = "others"
+format = "noop"
+""")
+
+    leases = {path.stem for path in (written.store.folder / "consumers").glob("*.json")}
+    assert leases == {"log.messages.messages", "log.messages.lengths", "log.others"}
+    assert spark.read.parquet(f"{tmp_path}/messages").count() == 2
+    assert {row.length for row in spark.read.parquet(f"{tmp_path}/lengths").collect()} == {5, 14}
 
 
 def test_a_folder_of_aeron_archive_is_read_without_a_lease(run, spark, written, tmp_path):

@@ -1,7 +1,8 @@
-"""Copies an archive as it grows, into Parquet and into an archive: `following.py MASTER ARCHIVE OUT BYTES [OTHER]`.
+"""Copies an archive as it grows, into Parquet and an archive: `following.py [--jvm] MASTER ARCHIVE OUT BYTES [OTHER]`.
 
-BYTES is the maximum of a batch. Stops after the existing data once the file OUT/stop exists. Before, it reads the
-archive OTHER and writes the number of rows, and the processes that have read them, into OUT/readers.json.
+BYTES is the maximum of a batch; --jvm selects the reader and the sink for Java. Stops after the existing data once the
+file OUT/stop exists. Before, it reads the archive OTHER and writes the number of rows, and the processes that have read
+them, into OUT/readers.json.
 """
 
 import json
@@ -24,27 +25,28 @@ def processes(rows):
     yield count, executor, "CoarseGrainedExecutorBackend" in command
 
 
-master, archive, out, most, *others = sys.argv[1:]
+master, archive, out, most, *others = (text for text in sys.argv[1:] if text != "--jvm")
+is_jvm = "--jvm" in sys.argv
 out = Path(out)
 settings = {
     "spark.log.level": "WARN",  # reports the lost tasks
     "spark.deploy.maxExecutorRetries": "-1",
-    # Instead of 10 ms: each look at an archive without new data takes time of both machines, Java and Python.
-    "spark.sql.streaming.pollingDelay": "50ms",
 }
-spark = session(master, settings=settings)
+spark = session(master, settings=settings, jvm_reader=is_jvm)
 for other in others:
     rows = spark.read.format("aeron").option("minPartitions", "8").load(other)
     seen = rows.rdd.mapPartitions(processes).collect()
     draft = out / "readers.draft"
     draft.write_text(json.dumps({"rows": rows.count(), "partitions": seen}))
     draft.rename(out / "readers.json")
-stream = spark.readStream.format("aeron").option("maxBytesPerTrigger", most).option("minPartitions", "2")
+format_ = "aeron-jvm" if is_jvm else "aeron"
+reader = spark.readStream.format(format_)
+stream = reader.option("maxBytesPerTrigger", most).option("minPartitions", "2")
 
 
 def start(sink):
     """Start the query into OUT/sink."""
-    writer = stream.load(archive).select("payload").writeStream.format(sink)
+    writer = stream.load(archive).select("payload").writeStream.format(format_ if sink == "aeron" else sink)
     return writer.option("checkpointLocation", str(out / "checkpoints" / sink)).start(str(out / sink))
 
 

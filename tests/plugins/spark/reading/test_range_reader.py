@@ -305,7 +305,7 @@ def test_rows_that_are_purged_meanwhile_are_as_recorded_or_an_error(tmp_path, mo
     assert len(whole) == 24
 
     for store in purging_stores(tmp_path / "archive", lambda store: purge_before(store, 0, 2 * TERM_LENGTH)):
-        monkeypatch.setitem(range_reader._archives, options.archive, Archive(store))
+        monkeypatch.setitem(range_reader._archives, (options.archive, None), Archive(store))
         rows, is_lost = [], False
         try:
             for batch in read_batches(options, columns, piece):

@@ -8,6 +8,8 @@ from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.reading import stream_reader
 from pyspark_aeron.reading.stream_reader import StreamReader
 
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording import Archive
 from aeron_core.testing.recordings import TERM_LENGTH
 
 TIMEOUT_S = 60
@@ -17,13 +19,12 @@ needs_limits = pytest.mark.skipif(
 
 
 @pytest.fixture
-def query(spark, written, tmp_path):
+def query(spark, written, tmp_path, format_):
     """Return a function that runs a query over the existing data of the archive into Parquet."""
 
-    def run(**options):
-        reader = spark.readStream.format("aeron").option("archive", str(written.store.folder))
-        for name, value in options.items():
-            reader = reader.option(name, value)
+    def run(name=format_, **options):
+        reader = spark.readStream.format(name).option("archive", str(written.store.folder))
+        reader = reader.options(**options)
         writer = (
             reader.load()
             .writeStream.format("parquet")
@@ -56,6 +57,16 @@ def test_a_query_reads_existing_data_and_resumes(query, rows, written):
     query()
 
     assert rows() == (818, 818, written.position - 96)
+
+
+@pytest.mark.parametrize("names", [("aeron", "aeron-jvm"), ("aeron-jvm", "aeron")])
+@pytest.mark.parametrize("format_", ["aeron-jvm"], indirect=True)
+def test_a_query_changes_its_reader_with_its_checkpoint(query, rows, written, names):
+    for name in (*names, *names):
+        written.fill_term(100)
+        query(name)
+
+    assert rows() == (4 * 409, 4 * 409, written.position - 96)
 
 
 @needs_limits
@@ -98,6 +109,50 @@ def test_a_new_query_begins_at_its_starting_position(query, rows, written):
     assert rows() == (1, 1, 192)
 
 
+def reader_of(written, **options):
+    options = {"archive": str(written.store.folder), **options}
+    return StreamReader(SourceOptions.parse(options), ("position", "payload"))
+
+
+def test_a_query_fails_when_another_one_renews_its_lease(written):
+    written.append(b"a")
+    first, second = (reader_of(written, consumerName="billing") for _ in range(2))
+    start = first.initialOffset()
+    first.commit(start)
+    second.initialOffset()
+
+    with pytest.raises(
+        ConfigurationError, match=r"^option consumerName=billing: .*; if this query joins a source"
+    ):
+        first.commit(start)
+    second.commit(start)
+
+
+def test_stop_closes_the_archive(written, monkeypatch):
+    closed = []
+    monkeypatch.setattr(Archive, "close", lambda archive: closed.append(archive.uri))
+    reader = reader_of(written)
+    reader.initialOffset()
+
+    reader.stop()
+    reader.stop()
+
+    assert closed == [str(written.store.folder)]
+
+
+@pytest.mark.parametrize("format_", ["aeron-jvm"], indirect=True)
+def test_the_reader_for_java_refuses_a_lease_with_the_remedy(query, written):
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    written.append(b"a")
+
+    with pytest.raises(
+        PySparkException, match="option consumerName=billing: the JVM reader writes no lease: use"
+    ):
+        query(consumerName="billing")
+
+
+@pytest.mark.parametrize("format_", ["aeron"], indirect=True)
 def test_a_lease_has_the_committed_position(query, written):
     written.append(b"a")
     query(consumerName="billing")
@@ -155,8 +210,8 @@ def test_a_purged_position_fails_the_query_or_is_skipped(query, rows, written):
     assert rows() == (1 + 409, 410, written.position - 96)
 
 
-def test_a_running_query_reads_new_messages(spark, written):
-    stream = spark.readStream.format("aeron").load(str(written.store.folder))
+def test_a_running_query_reads_new_messages(spark, written, format_):
+    stream = spark.readStream.format(format_).load(str(written.store.folder))
     running = stream.writeStream.format("memory").queryName("live").start()
     try:
         for count in (1, 2, 3):
@@ -180,9 +235,9 @@ def test_a_query_that_waits_for_more_data_polls_slowly(written, monkeypatch):
 
 
 @needs_limits
-def test_small_batches_wait_for_more_data_or_the_delay(spark, written):
+def test_small_batches_wait_for_more_data_or_the_delay(spark, written, format_):
     stream = (
-        spark.readStream.format("aeron").option("minBytesPerTrigger", "1k").option("maxTriggerDelay", "1h")
+        spark.readStream.format(format_).option("minBytesPerTrigger", "1k").option("maxTriggerDelay", "1h")
     ).load(str(written.store.folder))
     running = stream.writeStream.format("memory").queryName("patient").start()
     try:

@@ -1,9 +1,14 @@
-"""The Spark that Delta Lake and Iceberg have jars for, in an environment of its own, and these jars."""
+"""Environments with other releases of Spark, one of which Delta Lake and Iceberg have jars for, and these jars.
+
+lakehouse_jars.py RELEASE... [-- OPTION...]    runs the tests of this folder with each release, and pytest's options
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -19,7 +24,8 @@ ARTIFACTS = (
 )
 ROOT = Path(__file__).parents[4]
 JARS = ROOT / ".venv-jars"
-ENVIRONMENT = ROOT / f".venv-spark-{SPARK}"
+#: Variables that name another Spark, or another pytest.
+FOREIGN = ("JAVA_TOOL", "PYSPARK", "PYTEST", "SPARK")
 #: Settings of a session. Delta reads the state of a table in 50 tasks by default, which takes most of a small test.
 SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -49,18 +55,55 @@ def jars() -> str:
     return ",".join(str(_jar(artifact)) for artifact in ARTIFACTS)
 
 
-def python() -> Path:
-    """Return the Python of an environment with that Spark above everything that this environment has."""
-    made = make_environment(ENVIRONMENT, [f"pyspark=={SPARK}"])
+def python(release: str = SPARK) -> Path:
+    """Return the Python of an environment with a release of Spark above everything that this environment has."""
+    environment = ROOT / f".venv-spark-{release}"
+    made = make_environment(environment, [f"pyspark=={release}"])
     here, there = (
         Path(sysconfig.get_path("purelib", vars={"base": str(base)} if base else {}))
-        for base in (None, ENVIRONMENT)
+        for base in (None, environment)
     )
-    with alone(ENVIRONMENT):
+    with alone(environment):
+        if (there / "setuptools").exists():
+            # That of Python 3.11 is too old to build a wheel alone, and would hide the one beneath.
+            subprocess.run([made, "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools"], check=True)
         (there / "beneath.pth").write_text(f"import site; site.addsitedir({str(here)!r})\n", encoding="utf-8")
     return made
+
+
+def variables() -> dict[str, str]:
+    """Return the environment variables for the tests of another release."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    return {**kept, "PYTHONPATH": ""}
+
+
+def run_tests(release: str, options: list[str]) -> int:
+    """Run the tests of the folder with a release of Spark; return pytest's status."""
+    folder = Path(__file__).parents[1]
+    # The tests of lakehouses need sessions with jars, hence processes, of their own: test_lakehouses.py starts these,
+    # in the environment of the one release that there are jars for.
+    ignored = "lakehouses" if release == SPARK else "test_lakehouses.py"
+    command = [python(release), "-m", "pytest", f"--ignore={folder / ignored}", *options]
+    if not any(Path(option.partition("::")[0]).exists() for option in options):
+        command.append(folder)
+    print(f"Spark {release}", flush=True)
+    return subprocess.run(command, cwd=ROOT, env=variables(), check=False).returncode
 
 
 def _jar(artifact: str) -> Path:
     _, name, version = artifact.split(":")
     return JARS / f"{name}-{version}.jar"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tests with each release; return 1 if some fail."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    releases, options = arguments[:end], arguments[end + 1 :]
+    failed = [release for release in releases if run_tests(release, options)]
+    if failed:
+        print(f"error: tests fail with Spark {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

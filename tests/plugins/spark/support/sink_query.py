@@ -3,7 +3,8 @@
 import pyarrow as pa
 from pyspark_aeron.writing.sink import StreamWriter
 from pyspark_aeron.writing.sink_options import SinkOptions
-from pyspark_aeron.writing.staging import Task, stage
+from pyspark_aeron.writing.staged_file import Task
+from pyspark_aeron.writing.staging import stage
 
 
 class Query:

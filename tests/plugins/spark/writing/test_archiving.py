@@ -1,7 +1,7 @@
 """Commits of batches into an archive: each row is recorded exactly once."""
 
 import pytest
-from pyspark_aeron.writing import sink
+from pyspark_aeron.writing import delivering
 
 from aeron_core.errors import CorruptRecordingError
 
@@ -14,7 +14,7 @@ def test_a_commit_that_fails_after_writing_is_neither_repeated_nor_undone(
 
     first = archived.stage(0, 0, b"a", b"b")
     with monkeypatch.context() as patch:
-        patch.setattr(sink, "discard", fail)
+        patch.setattr(delivering, "discard", fail)
         with pytest.raises(OSError, match="on fire"):
             archived.commit(0, first)
     archived.writer.abort([first], 0)
@@ -34,7 +34,7 @@ def test_files_of_dead_tasks_are_deleted_with_a_later_batch(archived, out):
     archived.stage(0, 0, b"never asked for")
     archived.commit(1, archived.stage(1, 0, b"a"))
 
-    assert not list((out / "staging").rglob("*.arrow"))
+    assert not list((out / "staging").rglob("*.rows"))
 
 
 def test_a_batch_without_rows_creates_no_recording(archived, out):

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 from pyspark_aeron.writing import publishing
 from pyspark_aeron.writing.sink import BatchWriter
-from pyspark_aeron.writing.staging import Task, stage
+from pyspark_aeron.writing.staged_file import Task
+from pyspark_aeron.writing.staging import stage
 from sink_query import Query
 
 from aeron_core import connect
@@ -29,7 +30,7 @@ def published(driver):
                     received.append((bytes(buffer), header.reserved_value, header.session_id))
 
                 # Each job has its own image, which appears a little later.
-                deadline_s = time.monotonic() + 10
+                deadline_s = time.monotonic() + 60
                 while subscription.poll(take, 100) or len(received) < count:
                     assert time.monotonic() < deadline_s, received
                 return received
@@ -100,6 +101,35 @@ def test_another_process_of_the_query_continues_the_same_session(published, driv
     assert read() == [(b"a", 3 << 32, session), (b"b", 4 << 32, session)]
     for resource in (*before[0].values(), *before[1].values()):
         resource.close()
+
+
+def test_another_process_continues_once_the_publication_of_the_one_that_ended_has_lingered(driver):
+    with (
+        connect(driver.aeron_dir) as aeron,
+        aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 7) as receiver,
+        # Keeps the endpoint, which the streams on it share.
+        aeron.add_publication(receiver.resolved_channel(), 8),
+    ):
+        received = []
+
+        def receive(count):
+            deadline_s = time.monotonic() + 10
+            while len(received) < count:
+                receiver.poll(lambda buffer, header: received.append((bytes(buffer), header.session_id)), 10)
+                assert time.monotonic() < deadline_s, received
+
+        channel = f"{receiver.resolved_channel()}|linger=1s"
+        query = Query(channel=channel, streamid="7", aerondir=str(driver.aeron_dir))
+        query.commit(0, query.stage(0, 0, b"a"))
+        receive(1)
+        # As at the end of a process: the publication keeps its session id while it lingers.
+        for publication in publishing._publications.values():
+            publication.close()
+
+        query.commit(1, query.stage(1, 0, b"b"))
+        receive(2)
+    session = publishing.session_id_of("query-1")
+    assert received == [(b"a", session), (b"b", session)]
 
 
 def test_a_header_contains_query_batch_partition_and_sequence(published):

@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from pyspark_aeron.writing.delivering import staging_folder
 from pyspark_aeron.writing.sink_options import SinkOptions
-from pyspark_aeron.writing.staging import staged_columns, staging_folder
+from pyspark_aeron.writing.staged_file import columns_of
 from sink_query import Query
 
 from aeron_core.errors import RecordingError
@@ -38,7 +39,7 @@ def test_a_task_without_rows_leaves_no_file(archived, out):
     staged = archived.stage(0, 0)
 
     assert (staged.path, staged.rows) == ("", 0)
-    assert list(out.rglob("*.arrow")) == []
+    assert list(out.rglob("*.rows")) == []
 
 
 def test_staged_files_are_of_this_user_alone(published_staging, archived):
@@ -78,7 +79,20 @@ def test_a_staging_folder_of_another_user_is_refused(published_staging, monkeypa
     with pytest.raises(RecordingError, match=f"belongs to user {uid}.* must belong to user {uid + 1}"):
         query.stage(0, 1, b"b")
     with pytest.raises(RecordingError, match=f"belongs to user {uid}.* must belong to user {uid + 1}"):
-        next(staged_columns([staged]))
+        next(columns_of([staged]))
+
+
+def test_a_commit_maps_few_files_at_a_time(published_staging):
+    query, _ = published_staging
+    staged = [query.stage(0, partition, b"%d" % partition) for partition in range(20)]
+
+    def mapped():
+        return sum(".rows" in line for line in Path("/proc/self/maps").read_text().splitlines())
+
+    found = [(bytes(column.data.view(0, len(column.data))), mapped()) for _, column in columns_of(staged)]
+
+    assert [data for data, _ in found] == [b"%d" % partition for partition in range(20)]
+    assert max(count for _, count in found) <= 3
 
 
 def test_a_staging_folder_that_is_a_link_is_refused(published_staging, tmp_path):
@@ -136,7 +150,7 @@ def test_a_staged_file_that_its_task_did_not_write_is_not_committed(archived, pa
 
 def test_files_with_strange_names_in_a_staging_folder_are_left_alone(archived, out):
     staged = archived.stage(0, 0, b"a")
-    strange = Path(staged.path).with_name("x-y-z.arrow")
+    strange = Path(staged.path).with_name("x-y-z.rows")
     strange.touch()
 
     archived.commit(1, archived.stage(1, 0, b"b"))
