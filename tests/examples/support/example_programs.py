@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -38,8 +38,13 @@ def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @contextmanager
-def in_half_a_minute() -> Iterator[None]:
-    """Assert that an example takes less than 30 s, as its README promises, with defaults and on an idle machine."""
-    bound = Bound(30)
+def in_seconds(most: float) -> Iterator[None]:
+    """Assert that an example takes less than `most` seconds, as its README promises, on an idle machine."""
+    bound = Bound(most)
     yield
     assert not bound.is_over(), bound
+
+
+def in_half_a_minute() -> AbstractContextManager[None]:
+    """Assert that an example with defaults takes less than 30 s on an idle machine."""
+    return in_seconds(30)
