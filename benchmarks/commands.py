@@ -1,7 +1,8 @@
 """Latency of commands: from a client's request to the driver's answer, ours beside the C driver, in microseconds.
 
 One client, ours, sends every command and polls for its answer without a pause, so a figure contains the driver's
-idle strategy and its work, and no pause of the client. Each driver is a process with the default settings; they take
+idle strategy and its work, and no pause of the client. A thousand publications are added with up to 64 commands on
+their way. Each driver is a process with the default settings; they take
 turns. The first command of each kind after the start of a driver is listed separately: it allocates and resolves.
 
 The C driver of pyaeron is measured if a Python with pyaeron is found: the one that runs this program, that of
@@ -38,6 +39,8 @@ UDP = "aeron:udp?endpoint=localhost:{port}"
 PORTS = range(24400, 24500)
 #: A shorter term costs less to allocate; both drivers write the same number of bytes.
 TERM = "term-length=64k"
+#: Publications that are added together, how often, and commands that wait for their answers meanwhile.
+MANY, TIMES, WAITING = 1000, 3, 64
 
 Latencies = dict[str, list[float]]
 
@@ -80,10 +83,38 @@ class Commands:
         for resource in reversed(added):
             resource.close()  # type: ignore[attr-defined]
 
+    def run_many(self) -> None:
+        """Add many publications of each medium, and close them, several times."""
+        add = self._aeron.add_exclusive_publication_async
+        for medium, channel in (
+            ("IPC", f"aeron:ipc?{TERM}"),
+            ("UDP", f"{UDP.format(port=PORTS[0])}|{TERM}"),
+        ):
+            for _ in range(TIMES):
+                started = time.perf_counter()
+                registrations = []
+                for stream_id in range(MANY):
+                    registrations.append(add(channel, stream_id))
+                    while not registrations[max(stream_id - WAITING, 0)].is_done:
+                        self._aeron.do_work()
+                while not all(each.is_done for each in registrations):
+                    self._aeron.do_work()
+                self.latencies[f"add {MANY:,} publications, {medium}"].append(
+                    (time.perf_counter() - started) * 1e6
+                )
+                for each in registrations:
+                    each.result().close()
+
 
 def measure(command: Sequence[object], directory: Path, repetitions: int) -> Latencies:
     """Start a driver, send the commands `repetitions` times, and terminate it."""
-    environment = {**os.environ, **ENVIRONMENT, "AERON_DIR": str(directory)}
+    environment = {
+        **os.environ,
+        **ENVIRONMENT,
+        "AERON_DIR": str(directory),
+        # For many publications, also those that linger.
+        "AERON_COUNTERS_BUFFER_LENGTH": "16m",
+    }
     process = subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.DEVNULL)
     try:
         await_true(lambda: has_heartbeat(directory / "cnc.dat"))
@@ -91,6 +122,7 @@ def measure(command: Sequence[object], directory: Path, repetitions: int) -> Lat
             commands = Commands(aeron)
             for index in range(repetitions):
                 commands.run(index)
+            commands.run_many()
         process.send_signal(signal.SIGTERM)
         process.wait(30)
     finally:

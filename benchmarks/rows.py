@@ -14,8 +14,9 @@ PEERS = Path(__file__).parent / "peers"
 IPC, UDP = "aeron:ipc", "aeron:udp"
 #: Of data frames: what the limit of a row of short messages moves in addition.
 HEADER_LENGTH = 32
+EMBEDDED = "a program that waits"
 #: What each peer is imported as.
-MODULES = {"pyaeron": "pyaeron", "pyzmq": "zmq", "pynng": "pynng"}
+MODULES = {"pyaeron": "pyaeron", "C driver": "pyaeron", EMBEDDED: "pyaeron", "pyzmq": "zmq", "pynng": "pynng"}
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,18 @@ class Row:
     aim: float
     #: Bytes that the other side moves for each byte of ours.
     scale: float = 1.0
+    #: Whether our side needs pyaeron too, for its C client.
+    has_c_clients: bool = False
 
     @property
     def is_time(self) -> bool:
         """Whether the figure is a time, of which less is better."""
-        return self.figure.endswith("us")
+        return self.figure.endswith(("us", "s/GB"))
+
+    @property
+    def modules(self) -> set[str]:
+        """The modules that both sides import."""
+        return ({self.module} if self.module else set()) | ({"pyaeron"} if self.has_c_clients else set())
 
     @property
     def module(self) -> str | None:
@@ -44,8 +52,8 @@ class Row:
 
     @property
     def limit(self) -> str | None:
-        """The program of `limits/` that is the other side, None for a peer."""
-        return self.other[0] if self.module is None else None
+        """The program of `limits/` that is the other side, None for a program in Python."""
+        return self.other[0] if self.other[0] != sys.executable else None
 
     def ratio(self, ours: float, other: float) -> float:
         """Return how much better we are than the other side."""
@@ -95,6 +103,60 @@ def _beside_sockets(key: str, title: str, work: str, transport: str, peer: str, 
         aim,
     )
 
+
+def _sealed_beside_plain(name: str, title: str, work: str, length: int, figure: str, aim: float) -> Row:
+    program = (sys.executable, str(PEERS / "two_processes.py"))
+    return Row(
+        f"sealed-{name}",
+        f"{title}, two processes, sealed",
+        (*program, f"sealed-{work}", str(length)),
+        (*program, work, str(length)),
+        "ours, plain",
+        figure,
+        aim,
+    )
+
+
+def _sealing_beside_openssl(length: int) -> Row:
+    program = (sys.executable, str(PEERS / "sealing.py"))
+    return Row(
+        f"sealing-{length}",
+        f"aes-128-gcm, datagrams of {length} B, per processor second",
+        (*program, "ours", str(length)),
+        (*program, "openssl", str(length)),
+        "openssl speed",
+        "MB/s",
+        0.5,
+    )
+
+
+def _c_clients(
+    key: str,
+    title: str,
+    work: tuple[str, ...],
+    figure: str,
+    aim: float,
+    *,
+    sides: tuple[str, str] = ("ours", "theirs"),
+    limit: tuple[str, ...] = (),
+) -> Row:
+    """Return a row of C clients on our driver, beside the same on the C driver or a limit."""
+    program = (sys.executable, str(PEERS / "c_clients.py"))
+    raw = "raw UDP with GSO" if "stream" in work else "raw UDP"
+    return Row(
+        key,
+        f"C clients, {title}",
+        (*program, sides[0], *work),
+        limit or (*program, sides[1], *work),
+        raw if limit else {"theirs": "C driver", "embedded": EMBEDDED}[sides[1]],
+        figure,
+        aim,
+        has_c_clients=True,
+    )
+
+
+_STREAM = ("shared", "stream", UDP, "1024")
+_TRIP = ("shared", "echo", UDP, "64")
 
 ROWS = (
     _beside_pyaeron(
@@ -172,6 +234,47 @@ ROWS = (
         "p50 us",
         1 / 1.3,
     ),
+    _c_clients("c-udp-1k", "UDP 1 KiB", _STREAM, "MB/s", 1),
+    _c_clients("c-udp-1k-limit", "UDP 1 KiB", _STREAM, "MB/s", 0.5, limit=("datagrams", "stream", "1408")),
+    _c_clients("c-udp-1k-cpu", "UDP 1 KiB, processor time", _STREAM, "s/GB", 5),
+    _c_clients("c-udp-trip-p50", "UDP 64 B, round trip p50", _TRIP, "p50 us", 1 / 0.9),
+    _c_clients("c-udp-trip-p99", "UDP 64 B, round trip p99", _TRIP, "p99 us", 1 / 0.9),
+    _c_clients(
+        "c-udp-trip-limit",
+        "UDP 64 B, round trip p50",
+        _TRIP,
+        "p50 us",
+        1 / 1.3,
+        limit=("datagrams", "echo", "96"),
+    ),
+    *(
+        _c_clients(
+            f"c-udp-dedicated-{figure[:3]}",
+            f"UDP 64 B, dedicated threads, round trip {figure[:3]}",
+            ("dedicated", "echo", UDP, "64"),
+            figure,
+            1 / 0.9,
+        )
+        for figure in ("p50 us", "p99 us")
+    ),
+    _c_clients(
+        "gil-trip",
+        "UDP 64 B, round trip p99.9 while the GIL is held",
+        ("dedicated", "echo", UDP, "64"),
+        "p99.9 us",
+        0.9,
+        sides=("held", "embedded"),
+    ),
+    *(
+        _c_clients(
+            f"c-ipc-trip-{figure[:3]}",
+            f"IPC 64 B, round trip {figure[:3]}",
+            ("shared", "echo", IPC, "64"),
+            figure,
+            1,
+        )
+        for figure in ("p50 us", "p99 us")
+    ),
     *(
         _beside_sockets(
             f"{peer}-{transport}-{work}", f"64 B, two processes, {kind}, {what}", work, transport, peer, aim
@@ -192,4 +295,9 @@ ROWS = (
         for transport, kind in (("ipc", "shared memory beside Unix sockets"), ("net", "UDP beside TCP"))
         for work, what, aim in (("stream", "throughput", 5), ("echo", "round trip p50", 2))
     ),
+    _sealed_beside_plain("1k", "UDP 1 KiB", "stream", 1024, "MB/s", 0.5),
+    _sealed_beside_plain("32", "UDP 32 B", "stream", 32, "MB/s", 0.5),
+    _sealed_beside_plain("8k-frames", "UDP, frames of 8 KiB", "stream", 8160, "MB/s", 0.5),
+    _sealed_beside_plain("trip", "UDP 64 B, round trip p50", "echo", 64, "p50 us", 1 / 1.3),
+    *(_sealing_beside_openssl(length) for length in (1024, 8192)),
 )

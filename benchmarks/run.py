@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import math
 import os
 import platform
 import statistics
@@ -111,6 +112,38 @@ def measure(command: Sequence[str], figure: str, side: Side) -> None:
     )
 
 
+def positive_int(text: str) -> int:
+    """Return a number of rounds; raise ArgumentTypeError unless it is 1 or more."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: must be a whole number from 1")
+    return int(text)
+
+
+def positive_seconds(text: str) -> float:
+    """Return a duration; raise ArgumentTypeError unless it is above 0 and leaves a program time to end."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= TIMEOUT_S / 2:
+        raise argparse.ArgumentTypeError(f"{text}: must be a number above 0, at most {TIMEOUT_S // 2}")
+    return seconds
+
+
+def check_outputs(files: Sequence[Path | None], folder: Path | None) -> None:
+    """Create the files and the folder, so that a wrong path ends the program before it measures, not after."""
+    path = None
+    try:
+        for path in files:
+            if path is not None:
+                path.open("a", encoding="utf-8").close()
+        path = folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SystemExit(f"error: cannot write {path}: {error.strerror}: choose another path") from None
+
+
 def selected(keys: Sequence[str]) -> list[Row]:
     """Return the rows that begin with one of `keys`, all without keys; exit if there is none for a key."""
     for key in keys:
@@ -119,15 +152,16 @@ def selected(keys: Sequence[str]) -> list[Row]:
                 f"error: no row {key}: must be the beginning of {', '.join(row.key for row in ROWS)}"
             )
     rows = [row for row in ROWS if not keys or row.key.startswith(tuple(keys))]
-    missing = {row.module for row in rows if row.module and importlib.util.find_spec(row.module) is None}
+    modules = {module for row in rows for module in row.modules}
+    missing = {module for module in modules if importlib.util.find_spec(module) is None}
     if missing:
-        left_out = [row.key for row in rows if row.module in missing]
+        left_out = [row.key for row in rows if row.modules & missing]
         print(
             f"left out, because this Python has no {' and no '.join(sorted(missing))} (that of `make bench` has them): "
             f"{', '.join(left_out)}",
             file=sys.stderr,
         )
-    return [row for row in rows if row.module not in missing]
+    return [row for row in rows if not row.modules & missing]
 
 
 def measured(rows: Sequence[Row], rounds: int, seconds: float) -> list[Result]:
@@ -149,6 +183,8 @@ def shown(value: float, figure: str) -> str:
     """Return a figure with its unit."""
     if figure.endswith("us"):
         return f"{value:,.1f} µs"
+    if figure == "s/GB":
+        return f"{value:,.2f} {figure}"
     return f"{value / 1e6:,.2f} M/s" if figure == "messages/s" else f"{value:,.0f} {figure}"
 
 
@@ -227,9 +263,12 @@ def main() -> None:
     parser.add_argument(
         "rows", nargs="*", metavar="ROW", help="keys of rows, or their beginnings; all by default"
     )
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of each row (%(default)s)")
+    parser.add_argument("--rounds", type=positive_int, default=5, help="rounds of each row (%(default)s)")
     parser.add_argument(
-        "--seconds", type=float, default=1.5, help="measured time of one side in one round (%(default)s)"
+        "--seconds",
+        type=positive_seconds,
+        default=1.5,
+        help="measured time of one side in one round (%(default)s)",
     )
     parser.add_argument("--json", type=Path, help="write all rounds to a file")
     parser.add_argument("--markdown", type=Path, help="write the table to a file")
@@ -238,6 +277,7 @@ def main() -> None:
     rows = selected(options.rows)
     if not rows:
         return
+    check_outputs([options.json, options.markdown], options.plots)
     results = measured(rows, options.rounds, options.seconds)
     table = Table(*HEADINGS, title=title(options.rounds))
     for result in results:

@@ -1,4 +1,4 @@
-"""Reading recordings with Spark, compared with its Parquet source: `python benchmarks/spark.py [rows]`.
+"""Reading recordings with Spark, compared with its Parquet source: `python benchmarks/spark.py [rows [jars]]`.
 
 Seconds of processor time are those of the Java machine and all Python workers, from /proc: on a machine with other load
 they are more meaningful than elapsed time. Rounds are interleaved; medians are printed, with ratios to Parquet.
@@ -9,6 +9,12 @@ trigger, and the processor time of the start is subtracted.
 
 With Java, javac and Maven, the same number of rows is read from an Aeron Archive too: from its folder, and remotely, by
 replays in shared memory and over UDP, beside a plain subscription to such a replay.
+
+The reader in Java, `aeron-jvm`, is measured where its jar was built. Steady streams have a batch of each sixteenth of
+the rows; the first two, in which a query starts, do not count.
+
+With the jars of Delta Lake and Iceberg for the installed Spark, separated by commas, only these are measured: one
+micro-batch of a stream of all rows into a new table, from recordings and from Parquet.
 """
 
 import os
@@ -16,6 +22,7 @@ import statistics
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,11 +31,12 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark_aeron.session import session
+from pyspark_aeron.session import jvm_reader_jar, session
 from rich.console import Console
 from rich.table import Table
 
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ConfigurationError
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.writing.batch_appender import AppenderParams, BatchAppender, MessageColumn
@@ -47,6 +55,8 @@ PAYLOAD_LENGTH = 100
 RECORDINGS = 2
 ROUNDS = 3
 START = "stream, 10 rows"
+STEADY_BATCHES = 16
+STARTING_BATCHES = 2
 TWO_COLUMNS = "position bigint, payload binary"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -135,7 +145,9 @@ def to_nowhere(frame: DataFrame) -> Callable[[], None]:
     return lambda: frame.write.format("noop").mode("overwrite").save()
 
 
-def stream_to_nowhere(frame: DataFrame) -> Callable[[], float]:
+def stream_to_nowhere(frame: DataFrame, starting_batches: int = 0) -> Callable[[], float]:
+    """Return a job that reads a stream, and returns the seconds of its batches but the first `starting_batches`."""
+
     def run() -> float:
         with tempfile.TemporaryDirectory() as checkpoint:
             query = (
@@ -147,7 +159,9 @@ def stream_to_nowhere(frame: DataFrame) -> Callable[[], float]:
             query.awaitTermination()
             # Wait until its process ends, so that its processor time counts for this job.
             time.sleep(1)
-            return sum(progress["durationMs"]["triggerExecution"] for progress in query.recentProgress) / 1000
+            batches = [progress for progress in query.recentProgress if progress["numInputRows"]]
+            counted = batches[starting_batches:]
+            return sum(progress["durationMs"]["triggerExecution"] for progress in counted) / 1000
 
     return run
 
@@ -158,7 +172,10 @@ def jobs_of(spark: SparkSession, folder: str) -> dict[str, Callable[[], float | 
     )
     batch, stream = spark.read, spark.readStream
     schema = batch.parquet(parquet).schema
-    return {
+    length = sum(recording.size() for recording in Archive.open(archive).recordings()) // STEADY_BATCHES
+    part = {"maxBytesPerTrigger": length}
+    parts = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+    jobs = {
         "batch, all columns": to_nowhere(batch.format("aeron").load(archive)),
         "batch, all columns, Parquet": to_nowhere(spark.read.parquet(parquet)),
         "batch, all columns, not verified": to_nowhere(
@@ -169,8 +186,76 @@ def jobs_of(spark: SparkSession, folder: str) -> dict[str, Callable[[], float | 
         "batch, 2 columns, tuples": to_nowhere(spark.read.format("aeron_tuples").load(archive)),
         "stream, all columns": stream_to_nowhere(stream.format("aeron").load(archive)),
         "stream, all columns, Parquet": stream_to_nowhere(spark.readStream.schema(schema).parquet(parquet)),
+        "stream, steady": stream_to_nowhere(
+            spark.readStream.format("aeron").options(**part).load(archive), STARTING_BATCHES
+        ),
+        "stream, steady, Parquet": stream_to_nowhere(parts.parquet(f"{parquet}-parts"), STARTING_BATCHES),
         f"{START}": stream_to_nowhere(spark.readStream.format("aeron").load(few)),
         f"{START}, Parquet": stream_to_nowhere(spark.readStream.schema(schema).parquet(few_parquet)),
+    }
+    if not has_jvm_reader():
+        return jobs
+    fast, fast_stream = spark.read.format("aeron-jvm"), spark.readStream.format("aeron-jvm")
+    return jobs | {
+        "batch, all columns, aeron-jvm": to_nowhere(fast.load(archive)),
+        "batch, 2 columns, aeron-jvm": to_nowhere(fast.load(archive).select("position", "payload")),
+        "stream, all columns, aeron-jvm": stream_to_nowhere(fast_stream.load(archive)),
+        "stream, steady, aeron-jvm": stream_to_nowhere(
+            spark.readStream.format("aeron-jvm").options(**part).load(archive), STARTING_BATCHES
+        ),
+        f"{START}, aeron-jvm": stream_to_nowhere(fast_stream.load(few)),
+    }
+
+
+def has_jvm_reader() -> bool:
+    try:
+        jvm_reader_jar()
+    except ConfigurationError:
+        return False
+    return True
+
+
+def stream_to_table(frame: DataFrame, kind: str) -> Callable[[], float]:
+    """Return a job that writes a stream into a new table of Delta Lake or Iceberg."""
+
+    def run() -> float:
+        with tempfile.TemporaryDirectory() as checkpoint:
+            writer = frame.writeStream.format(kind).trigger(availableNow=True)
+            writer = writer.option("checkpointLocation", checkpoint)
+            table = f"lake.bench.rows_{uuid.uuid4().hex}"
+            query = writer.toTable(table) if kind == "iceberg" else writer.start(f"{checkpoint}/rows")
+            query.awaitTermination()
+            assert query.exception() is None, query.exception()
+            time.sleep(1)  # as for `stream_to_nowhere`
+            if kind == "iceberg":
+                frame.sparkSession.sql(f"DROP TABLE {table} PURGE")
+            return sum(progress["durationMs"]["triggerExecution"] for progress in query.recentProgress) / 1000
+
+    return run
+
+
+def lakehouse_jobs_of(spark: SparkSession, folder: str) -> dict[str, Callable[[], float | None]]:
+    stream = spark.readStream
+    schema = spark.read.parquet(f"{folder}/parquet").schema
+    return {
+        f"stream, {name}{end}": stream_to_table(frame, kind)
+        for kind, name in {"delta": "into Delta Lake", "iceberg": "into Iceberg"}.items()
+        for end, frame in {
+            "": stream.format("aeron").load(f"{folder}/archive"),
+            ", Parquet": stream.schema(schema).parquet(f"{folder}/parquet"),
+        }.items()
+    }
+
+
+def lakehouse_settings(folder: str, jars: str) -> dict[str, str]:
+    return {
+        "spark.jars": jars,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": f"{folder}/lake",
     }
 
 
@@ -205,10 +290,10 @@ def show_replays(archive: JavaArchive) -> None:
 
 def without_starts(costs: dict[str, list[Cost]]) -> None:
     """Subtract the cost of streams without rows."""
-    for name, start in {
-        "stream, all columns": START,
-        "stream, all columns, Parquet": f"{START}, Parquet",
-    }.items():
+    for reader in ("", ", Parquet", ", aeron-jvm"):
+        name, start = f"stream, all columns{reader}", f"{START}{reader}"
+        if name not in costs:
+            continue
         costs[name] = [
             Cost(cost.seconds, cost.processor_seconds - idle.processor_seconds)
             for cost, idle in zip(costs[name], costs[start], strict=True)
@@ -217,17 +302,25 @@ def without_starts(costs: dict[str, list[Cost]]) -> None:
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+    jars = sys.argv[2] if len(sys.argv) > 2 else None
     with tempfile.TemporaryDirectory(prefix="aeron-spark-") as folder, ExitStack() as stack:
         archive = f"{folder}/archive"
         make_recordings(Path(archive), rows)
-        spark = session("local[2]", settings={"spark.log.level": "ERROR"})
+        settings = {} if jars is None else lakehouse_settings(folder, jars)
+        spark = session(
+            "local[2]",
+            settings={"spark.log.level": "ERROR", **settings},
+            jvm_reader=jars is None and has_jvm_reader(),
+        )
         spark.dataSource.register(TupleSource)
         make_recordings(Path(folder) / "few", 10)
         for name, target in {"archive": "parquet", "few": "few-parquet"}.items():
             spark.read.format("aeron").load(f"{folder}/{name}").write.parquet(f"{folder}/{target}")
-        jobs = jobs_of(spark, folder)
+        parts = spark.read.parquet(f"{folder}/parquet").repartition(STEADY_BATCHES)
+        parts.write.parquet(f"{folder}/parquet-parts")
+        jobs = jobs_of(spark, folder) if jars is None else lakehouse_jobs_of(spark, folder)
         java = None
-        if is_available():
+        if jars is None and is_available():
             java = stack.enter_context(java_archive(rows, PAYLOAD_LENGTH, RECORDINGS))
             jobs |= archive_jobs_of(spark, java)
         costs: dict[str, list[Cost]] = {name: [] for name in jobs}
@@ -236,7 +329,8 @@ def main() -> None:
                 cost = cost_of(job)
                 if number:  # the first round compiles
                     costs[name].append(cost)
-        without_starts(costs)
+        if jars is None:
+            without_starts(costs)
         show(costs, rows)
         if java is not None:
             show_replays(java)

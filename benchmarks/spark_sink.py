@@ -1,9 +1,9 @@
 """Writing with Spark, compared with its Parquet sink: `python benchmarks/spark_sink.py [rows]`.
 
 To Parquet files, to a recording and to a channel: all write the same rows of 100 random bytes, which Spark reads from
-Parquet files. Seconds of processor time are those of the Java machine and all Python workers, and for the channel also
-of the media driver and a subscriber. The cost of reading alone is in the first line, and is part of all others.
-Rounds are interleaved; medians are printed.
+Parquet files. The sink with tasks in Java, `aeron-jvm`, is measured where its jar was built. Seconds of processor time
+are those of the Java machine and all Python processes, and for the channel also of the media driver and a subscriber.
+The cost of reading alone is in the first line, and is part of all others. Rounds are interleaved; medians are printed.
 
 A stream is one micro-batch; its seconds are those of the trigger.
 """
@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark_aeron.session import session
 from rich.console import Console
 from rich.table import Table
-from spark import ROUNDS, Cost, cost_of, make_recordings
+from spark import ROUNDS, Cost, cost_of, has_jvm_reader, make_recordings
 from spark_latency import running
 
 import aeron_core
@@ -52,12 +52,12 @@ def parquet(frame: DataFrame) -> Job:
     return lambda target: frame.write.parquet(str(target))
 
 
-def recording(frame: DataFrame) -> Job:
-    return lambda target: frame.write.format("aeron").mode("append").save(str(target))
+def recording(frame: DataFrame, sink: str) -> Job:
+    return lambda target: frame.write.format(sink).mode("append").save(str(target))
 
 
-def channel(frame: DataFrame, aeron_dir: str) -> Job:
-    writer = frame.write.format("aeron").mode("append").option("channel", CHANNEL)
+def channel(frame: DataFrame, sink: str, aeron_dir: str) -> Job:
+    writer = frame.write.format(sink).mode("append").option("channel", CHANNEL)
     return lambda _: writer.option("streamId", STREAM_ID).option("aeronDir", aeron_dir).save()
 
 
@@ -75,14 +75,16 @@ def jobs_of(spark: SparkSession, folder: Path, aeron_dir: str) -> dict[str, Job]
     rows = str(folder / "rows")
     batch = spark.read.parquet(rows)
     stream_of_rows = spark.readStream.schema(batch.schema).parquet(rows)
-    return {
+    jobs: dict[str, Job] = {
         NOWHERE: nowhere(batch),
         "batch, Parquet": parquet(batch),
-        "batch, recording": recording(batch),
-        "batch, channel": channel(batch, aeron_dir),
         "stream, Parquet": stream(stream_of_rows, "parquet"),
-        "stream, recording": stream(stream_of_rows, "aeron"),
     }
+    for sink in ("aeron", "aeron-jvm") if has_jvm_reader() else ("aeron",):
+        jobs[f"batch, recording, {sink}"] = recording(batch, sink)
+        jobs[f"batch, channel, {sink}"] = channel(batch, sink, aeron_dir)
+        jobs[f"stream, recording, {sink}"] = stream(stream_of_rows, sink)
+    return jobs
 
 
 def main() -> None:
@@ -95,7 +97,7 @@ def main() -> None:
             time.sleep(0.1)
         stack.enter_context(running(sys.executable, __file__, "--subscribe", aeron_dir))
         make_recordings(folder / "archive", rows)
-        spark = session("local[2]", settings={"spark.log.level": "ERROR"})
+        spark = session("local[2]", settings={"spark.log.level": "ERROR"}, jvm_reader=has_jvm_reader())
         stack.callback(spark.stop)
         spark.read.format("aeron").load(str(folder / "archive")).select("payload").write.parquet(
             str(folder / "rows")

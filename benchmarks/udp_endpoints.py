@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 from aeron_media.udp.transport import UdpTransport
-from aeron_security.group_secret import CIPHERS, GroupSecretProtector
+from aeron_security.group_secret import GroupSecretProtector
 from aeron_security.key_files import write_secret
+from aeron_security.options import CIPHERS
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock

@@ -68,6 +68,15 @@ def test_a_limit_is_measured(built, name, arguments, figures):
 
 
 @pytest.mark.system
+def test_the_workloads_of_the_c_client_compile_without_warnings(tmp_path):
+    command = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", tmp_path / "c_client.so"]
+
+    done = run(*command, BENCHMARKS / "peers" / "c_client.c")
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -110,3 +119,26 @@ def test_an_unknown_row_is_reported_with_those_that_there_are():
 
     assert done.returncode == 1
     assert done.stderr.startswith("error: no row tcp: must be the beginning of ipc-offer, ")
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--seconds", "-1"], "--seconds: -1: must be a number above 0, at most 60"),
+        (["--seconds", "nan"], "--seconds: nan: must be a number above 0"),
+        (["--rounds", "0"], "--rounds: 0: must be a whole number from 1"),
+        (
+            ["--json", "/none/b.json"],
+            "error: cannot write /none/b.json: No such file or directory: choose another",
+        ),
+        (["--plots", "/dev/null/plots"], "error: cannot write /dev/null/plots: "),
+    ],
+)
+def test_a_wrong_option_is_refused_in_a_line_before_anything_is_measured(options, message):
+    done = run(sys.executable, BENCHMARKS / "run.py", "udp-limit-32", *options)
+
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "measuring" not in done.stderr

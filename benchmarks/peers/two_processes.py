@@ -1,33 +1,47 @@
 """Our driver and client in each of two processes, over UDP; run as a program by `run.py`.
 
-    two_processes.py stream|echo LENGTH SECONDS
+    two_processes.py [sealed-]stream|echo LENGTH SECONDS
 
 `stream` sends batches of messages in one direction, `echo` one message there and back at a time. Both run for half of
-SECONDS before they are measured for SECONDS, as the programs of `limits/`.
+SECONDS before they are measured for SECONDS, as the programs of `limits/`. With `sealed-` the channels have a group
+secret; datagrams have the same greatest length as without.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+from aeron_security.key_files import write_secret
 
 import aeron_core
 
 STREAM_ID, ECHO_STREAM_ID = 1, 2
 BATCH_LENGTH = 64 * 1024
 TIMEOUT_S = 10.0
+SEALED = "sealed-"
+# Of a frame of 8 KiB when it is sealed; shorter messages have the default.
+LONG_MTU = 8192 + 64
 
 
-def receive(aeron: aeron_core.Aeron, length: int, seconds: float) -> None:
+def channel_of(work: str, length: int) -> str:
+    """Return the channel of both directions."""
+    mtu = f"|mtu={LONG_MTU}" if length > LONG_MTU // 2 else ""
+    return f"aeron:udp?endpoint=127.0.0.1:0{mtu}" + ("|security=bench" if work.startswith(SEALED) else "")
+
+
+def receive(aeron: aeron_core.Aeron, channel: str, length: int, seconds: float) -> None:
     """Count messages until stdin is closed, and print the rate of SECONDS after the warm-up."""
-    subscription = aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", STREAM_ID)
+    subscription = aeron.add_subscription(channel, STREAM_ID)
     print(json.dumps(subscription.resolved_channel()), flush=True)
     subscription.await_connected(TIMEOUT_S)
     received = 0
@@ -46,9 +60,9 @@ def receive(aeron: aeron_core.Aeron, length: int, seconds: float) -> None:
     print(json.dumps({"messages/s": rate, "MB/s": rate * length / 1e6}), flush=True)
 
 
-def answer(aeron: aeron_core.Aeron, back: str) -> None:
+def answer(aeron: aeron_core.Aeron, channel: str, back: str) -> None:
     """Return each message until the process is killed."""
-    subscription = aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", STREAM_ID)
+    subscription = aeron.add_subscription(channel, STREAM_ID)
     print(json.dumps(subscription.resolved_channel()), flush=True)
     publication = aeron.add_exclusive_publication(back, ECHO_STREAM_ID)
 
@@ -106,20 +120,30 @@ def main() -> None:
     # Closes the driver, whose files would otherwise remain.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit())
     work, length, seconds, *rest = sys.argv[1:]
-    with aeron_core.MediaDriver.launch_embedded() as driver, aeron_core.connect(driver.aeron_dir) as aeron:
+    is_stream, channel = work.endswith("stream"), channel_of(work, int(length))
+    with contextlib.ExitStack() as stack:
+        settings = {}
+        if work.startswith(SEALED):
+            key = Path(rest[1] if rest else stack.enter_context(tempfile.TemporaryDirectory())) / "key"
+            if not rest:
+                write_secret(key)
+            settings["security_profiles"] = {"bench": {"secret_file": str(key)}}
+        driver = stack.enter_context(aeron_core.MediaDriver.launch_embedded(settings))
+        aeron = stack.enter_context(aeron_core.connect(driver.aeron_dir))
         if rest:
-            if work == "stream":
-                receive(aeron, int(length), float(seconds))
+            if is_stream:
+                receive(aeron, channel, int(length), float(seconds))
             else:
-                answer(aeron, rest[0])
+                answer(aeron, channel, rest[0])
             return
-        back = aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", ECHO_STREAM_ID)
-        command = [sys.executable, __file__, work, length, seconds, str(back.resolved_channel())]
+        back = aeron.add_subscription(channel, ECHO_STREAM_ID)
+        folder = str(key.parent) if settings else ""
+        command = [sys.executable, __file__, work, length, seconds, str(back.resolved_channel()), folder]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
             assert other.stdout is not None
             publication = aeron.add_exclusive_publication(json.loads(other.stdout.readline()), STREAM_ID)
             publication.await_connected(TIMEOUT_S)
-            if work == "stream":
+            if is_stream:
                 send(publication, int(length), lambda: other.poll() is not None)
                 print(other.stdout.readline(), end="", flush=True)
             else:
