@@ -3,38 +3,74 @@
 Built-in plugins are importable from a checkout that is built in place but not installed.
 """
 
+import ctypes
 import gc
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import aeron_core
 from aeron_core import MediaDriver, registry
+from aeron_core.driver import assembly
 from aeron_core.entry_points import entry_points
+from aeron_core.protocol.cnc import CncFile, CncLayout
 
-# No deadline: a busy machine must not fail a test.
-settings.register_profile("no-deadline", deadline=None)
+# No deadlines, neither of an example nor of the making of ten: a busy machine must not fail a test.
+settings.register_profile("no-deadline", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no-deadline")
+
+# Drivers of tests and of their processes have few counters: the default of 8m makes a cnc.dat of 46 MB, whose pages
+# take most of the time of a start.
+os.environ.setdefault("AERON_COUNTERS_BUFFER_LENGTH", "1m")
+
+#: A file system in memory, and the bytes that must be free there: environments and wheels of tests need 1 GB.
+MEMORY = Path("/dev/shm")
+MEMORY_LENGTH = 4 << 30
 
 #: Markers of tests, slowest first; the others follow.
 SLOWEST = ({"spark"}, {"interop", "netns", "system"}, set[str]())
+MARK = re.compile(r"^pytestmark = pytest\.mark\.(\w+)$", re.MULTILINE)
+#: An expression of `-m` such as `not system and not spark`.
+NEGATIONS = re.compile(r"not \w+( and not \w+)*")
+#: Files for one process, which share the build of the documentation.
+DOCUMENTATION = {"tests/test_api_reference.py", "tests/test_docs_site.py"}
+#: An option of mallopt(3).
+M_MMAP_THRESHOLD = -3
+#: Folders of the search path, with the times of their last changes in nanoseconds.
+State = tuple[tuple[str, int], ...]
 PLUGINS = Path(__file__).parents[1] / "plugins"
 SPARK = "tests/plugins/spark/"
+#: Starts a Python with a session for most of its tests, and waits for them.
+LAKEHOUSES = SPARK + "test_lakehouses.py"
 
 for package in sorted(PLUGINS.glob("*/*_*/")):
     if importlib.util.find_spec(package.name) is None:
         sys.path.append(str(package.parent))
+
+
+def is_fit_for_files(folder: Path) -> bool:
+    """Return whether tests may have their files there: containers often limit it to 64 MB, or let nothing execute."""
+    if not os.access(folder, os.W_OK):
+        return False
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize >= MEMORY_LENGTH and not found.f_flag & os.ST_NOEXEC
+
+
+# Files of `tmp_path`, most of them of drivers: a disk would write gigabytes of what is deleted within a second.
+if is_fit_for_files(MEMORY):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +80,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write docs/reference/compatibility.md from the results of tests/interop",
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module of which `-m` would deselect every test, as its `pytestmark` of one marker says."""
+    expression = config.option.markexpr
+    if not NEGATIONS.fullmatch(expression) or not re.fullmatch(r"test_\w+\.py", collection_path.name):
+        return None
+    excluded = set(re.findall(r"not (\w+)", expression))
+    if SPARK in collection_path.as_posix() and "spark" in excluded:
+        return True
+    found = MARK.search(collection_path.read_text(encoding="utf-8"))
+    return True if found and found[1] in excluded else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -97,45 +145,101 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Run at most two Spark sessions: a session takes 10 s of CPU time to start and to become fast.
-
-    One process runs the tests in the folders of `tests/plugins/spark`, another one those beside them, which start
-    programs. All other files go to processes one by one, as with `--dist loadfile`.
-    """
+    """Distribute files to processes one by one, as `--dist loadfile` does, but some of them together."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - not for runs in one process
 
     class Scheduling(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            file = str(super()._split_scope(nodeid))
-            if not file.startswith(SPARK):
-                return file
-            return f"{SPARK}*/" if "/" in file.removeprefix(SPARK) else SPARK
+            return group_of(str(super()._split_scope(nodeid)))
 
     return Scheduling(config, log)
 
 
+def group_of(file: str) -> str:
+    """Return what the files that run in the same process as `file` have in common: what they share takes long to make.
+
+    A session of Spark takes 10 s of CPU time to start and to become fast. One process runs the tests in the folders of
+    `tests/plugins/spark`, another one those beside them, which start programs, but for the minutes of one file.
+    """
+    if file in DOCUMENTATION:
+        return "documentation"
+    if file.startswith(SPARK) and file != LAKEHOUSES:
+        return f"{SPARK}*/" if "/" in file.removeprefix(SPARK) else SPARK
+    return file
+
+
+def create_sparse_cnc(path: Path, layout: CncLayout, **values: Any) -> CncFile:
+    """Create the `cnc.dat` of a driver, whose space is allocated when it is written."""
+    return CncFile.create(path, layout, **values | {"fill": False})
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop() -> Iterator[object]:
-    """Read the plugins of installed distributions once per state of the search path, not for each of 4000 drivers.
+    """Make 4000 drivers in this process start quickly.
 
-    Not a fixture: pytest would look it up for each test.
+    Plugins of installed distributions are read and registered once per state of the search path, and no driver
+    allocates all of its `cnc.dat`. Not fixtures: pytest would look them up for each test.
     """
 
     @cache
-    def read(group: str, state: tuple[tuple[str, int], ...]) -> Iterable[object]:
+    def read(group: str, state: State) -> Iterable[object]:
         return entry_points(group=group)
 
     def found(*, group: str) -> Iterable[object]:
-        folders = [(folder, Path(folder or ".")) for folder in sys.path]
-        return read(
-            group, tuple((name, path.stat().st_mtime_ns if path.exists() else 0) for name, path in folders)
-        )
+        return read(group, search_path())
 
+    load = registry.Registry.load
+
+    @cache
+    def loaded(state: State) -> registry.Registry:
+        return load()
+
+    def load_copy(extra_plugins: Sequence[object] = ()) -> registry.Registry:
+        # A test may have replaced what is installed.
+        if extra_plugins or registry.entry_points is not found:
+            return load(extra_plugins)
+        return copy_of(loaded(search_path()))
+
+    map_rings_anew()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "entry_points", found)
+        patch.setattr(registry.Registry, "load", load_copy)
+        patch.setattr(assembly, "CncFile", SimpleNamespace(create=create_sparse_cnc))
         return (yield)
+
+
+def search_path() -> State:
+    """Return the folders of the search path with the times of their last changes, 0 if there is none."""
+
+    def changed_at(folder: str) -> int:
+        try:
+            return os.stat(folder or ".").st_mtime_ns
+        except OSError:
+            return 0
+
+    return tuple((folder, changed_at(folder)) for folder in sys.path)
+
+
+def copy_of(original: registry.Registry) -> registry.Registry:
+    """Return a registry of the same plugins, whose hooks they share, with media of its own."""
+    copied = registry.Registry.__new__(registry.Registry)
+    vars(copied).update(vars(original))
+    copied._installed = dict(original._installed)
+    copied._tables = {hook: dict(table) for hook, table in original._tables.items()}
+    copied._media = {}
+    return copied
+
+
+def map_rings_anew() -> None:
+    """Let glibc map each block of 1 MB or more, as for the first driver of a process.
+
+    It raises this limit to the length of a block that was freed, and clears later ones byte by byte: 5 MB per driver.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(M_MMAP_THRESHOLD, 1 << 20)
 
 
 SETUP = """
@@ -189,6 +293,37 @@ def compile_module(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path],
         return module
 
     return compile_it
+
+
+@pytest.fixture(scope="session")
+def documentation(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """Build the documentation as `make docs` does, beside an earlier version; the build takes 20 s of CPU time.
+
+    `folder`: the pages of the version with its name; `trees`: what Sphinx has read; `environment`: to load it again.
+    """
+    site, trees = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("trees")
+    (site / "0.0.9").mkdir()
+    (site / "0.0.9" / "objects.inv").touch()
+    folder = site / "9.8.7"
+    # Nothing is imported from the package, so that a build needs no compiler.
+    environment = {"DOCS_VERSION": folder.name, "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "-d", trees, "docs", folder],
+        cwd=PLUGINS.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return SimpleNamespace(folder=folder, trees=trees, environment=environment)
+
+
+@pytest.fixture(scope="module")
+def few_objects() -> None:
+    """Hide all objects that exist from the garbage collector: a collection takes 0.5 s after thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -19,13 +19,13 @@ from aeron_core.cli.main import run
 from aeron_core.spi import congestion_control, flow_control
 
 ROOT = Path(__file__).parent.parent
-#: Reads all pages, without writing any, and prints the names of all documented objects, the names by which the
-#: objects of PACKAGES are documented, and the other way round, from the names in its input to those.
+#: Loads all pages from the folder of their trees, and prints the names of all documented objects, the names by which
+#: the objects of PACKAGES are documented, and the other way round, from the names in its input to those.
 READ = """
 import json, sys
 from sphinx.application import Sphinx
 app = Sphinx("docs", "docs", sys.argv[1], sys.argv[1], "dummy", status=None, warningiserror=True)
-app.build()
+app.builder.read()
 from api_sources import PACKAGES, member_of, public_names, public_paths
 names = {f"{package}.{name}" for package in PACKAGES for name in public_names(package)} | set(json.load(sys.stdin))
 paths = {name: member_of(name) for name in names}
@@ -79,10 +79,20 @@ def shown(tmp_path_factory):
         if cell["cell_type"] == "code":
             found |= dict.fromkeys(imported("".join(cell["source"])), "live_plot.ipynb")
     folder = tmp_path_factory.mktemp("plugins")
+    # Names of their own: a test of this process may have imported a new plugin, whose name is taken then.
     for kind in PluginKind:
-        assert run(["plugins", "new", f"my-{kind}", "--kind", kind, "--to", str(folder)]) == 0
+        assert run(["plugins", "new", f"shown-{kind}", "--kind", kind, "--to", str(folder)]) == 0
     for kind in ("flow-control", "congestion"):
-        arguments = ["plugins", "new", f"fast-{kind}", "--kind", kind, "--to", str(folder), "--compiled"]
+        arguments = [
+            "plugins",
+            "new",
+            f"shown-fast-{kind}",
+            "--kind",
+            kind,
+            "--to",
+            str(folder),
+            "--compiled",
+        ]
         assert run(arguments) == 0
     for path in [*(ROOT / "examples").rglob("*.py"), *folder.rglob("*.py")]:
         found |= dict.fromkeys(imported(path.read_text(encoding="utf-8")), path.name)
@@ -90,11 +100,12 @@ def shown(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def reference(shown, tmp_path_factory):
+def reference(shown, documentation):
     """Return the names of the documented objects, and by other names of an object the one that documents it."""
     done = subprocess.run(
-        [sys.executable, "-c", READ, tmp_path_factory.mktemp("trees")],
+        [sys.executable, "-c", READ, documentation.trees],
         cwd=ROOT,
+        env=documentation.environment,
         input=json.dumps(sorted(shown)),
         stdout=subprocess.PIPE,
         text=True,

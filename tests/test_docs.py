@@ -361,8 +361,26 @@ def test_classes_and_methods_in_the_architecture_exist():
 
 
 @cache
-def all_defined_names():
-    return {name for file in sources("aeron_core", "plugins", "tests", "docs") for name in file.defined_names}
+def names_of_product():
+    return {name for file in sources("aeron_core", "plugins") for name in file.defined_names}
+
+
+@cache
+def other_texts():
+    """Return the text of each file of the tests and the documentation; to parse all of them takes seconds."""
+    return {
+        path: path.read_text(encoding="utf-8")
+        for folder in ("tests", "docs")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+
+
+@cache
+def is_defined(name):
+    """Return whether a source file defines a name; parse of the tests only the files that have it."""
+    return name in names_of_product() or any(
+        name in source(path).defined_names for path, text in other_texts().items() if name in text
+    )
 
 
 @cache
@@ -385,6 +403,7 @@ FOREIGN_NAMES = {
     *("OTEL_RESOURCE_ATTRIBUTES",),
     *group_secret.OPTIONS,
     *("AWS_ACCESS_KEY_ID", "CLOCK_REALTIME", "bootstrap_neighbor", "OOMKilled", "_async"),
+    "PYSPARK_PYTHON",
 }
 
 
@@ -410,12 +429,13 @@ def exported_metrics():
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
 def test_names_in_the_guides_exist(path):
     named = names_in_text(path.read_text(encoding="utf-8"))
-    known, settings = all_defined_names() | FOREIGN_NAMES | exported_metrics(), page("settings.md")
+    known, settings = FOREIGN_NAMES | exported_metrics(), page("settings.md")
 
     missing = [
         name
         for name in named
         if name not in known
+        and not is_defined(name)
         and not hasattr(builtins, name)
         and not (name.startswith("AERON_") and f"`{name}`" in settings)
         and not is_there(name)

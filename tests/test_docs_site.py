@@ -6,7 +6,6 @@ import posixpath
 import re
 import shutil
 import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -14,7 +13,6 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 ROOT = Path(__file__).parent.parent
-VERSION = "9.8.7"
 #: Elements and their attributes with what a browser loads at once.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
 
@@ -40,28 +38,14 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """Build the site beside the folder of an earlier version, and return the folder of both."""
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "0.0.9").mkdir()
-    (folder / "0.0.9" / "objects.inv").touch()
-    # Nothing is imported from the package, so that a build needs no compiler.
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-W", "-d", folder.parent / "trees", "docs", folder / VERSION],
-        cwd=ROOT,
-        env={"DOCS_VERSION": VERSION, "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    return folder
+def folder(documentation):
+    """Return the folder of the version, beside which the build has written what leads to all versions."""
+    return documentation.folder
 
 
 @pytest.fixture(scope="module")
-def pages(site):
+def pages(folder):
     """Return the pages of the version by their paths in its folder."""
-    folder = site / VERSION
     return {path.relative_to(folder).as_posix(): Page(path) for path in sorted(folder.rglob("*.html"))}
 
 
@@ -77,7 +61,7 @@ def test_every_page_of_the_documentation_is_in_the_navigation(pages):
     assert written - navigation == {"index.html"}
 
 
-def test_links_within_the_site_lead_to_pages_and_headings(site, pages):
+def test_links_within_the_site_lead_to_pages_and_headings(folder, pages):
     broken = []
     for name, page in pages.items():
         for link in page.links | page.loaded:
@@ -88,24 +72,24 @@ def test_links_within_the_site_lead_to_pages_and_headings(site, pages):
                 posixpath.join(posixpath.dirname(name), unquote(target.path) or posixpath.basename(name))
             )
             found = pages.get(path)
-            if not (site / VERSION / path).exists() or (found and unquote(target.fragment) not in found.ids):
+            if not (folder / path).exists() or (found and unquote(target.fragment) not in found.ids):
                 broken.append(f"{name}: {link}")
 
     assert broken == []
 
 
-def test_pages_load_nothing_from_other_hosts(site, pages):
+def test_pages_load_nothing_from_other_hosts(folder, pages):
     loaded = {target for page in pages.values() for target in page.loaded}
-    styles = "".join(path.read_text(encoding="utf-8") for path in (site / VERSION).rglob("*.css"))
-    pictures = [path.read_text(encoding="utf-8") for path in (site / VERSION).rglob("*.svg")]
+    styles = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.css"))
+    pictures = [path.read_text(encoding="utf-8") for path in folder.rglob("*.svg")]
 
     assert "_static/styles/furo.css" in {urlsplit(target).path for target in pages["index.html"].loaded}
     assert [target for target in loaded if urlsplit(target).netloc] == []
     assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']*", styles + "".join(pictures)) == []
 
 
-def test_a_search_without_a_server_finds_terms_and_objects(site, pages):
-    index = (site / VERSION / "searchindex.js").read_text(encoding="utf-8")
+def test_a_search_without_a_server_finds_terms_and_objects(folder, pages):
+    index = (folder / "searchindex.js").read_text(encoding="utf-8")
     search = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
 
     # A page that is opened from a folder may load scripts, but not read files.
@@ -116,13 +100,13 @@ def test_a_search_without_a_server_finds_terms_and_objects(site, pages):
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
-def test_a_browser_searches_a_site_that_it_opens_from_a_folder(site):
-    page = (site / VERSION / "search.html").as_uri()
+def test_a_browser_searches_a_site_that_it_opens_from_a_folder(folder, tmp_path):
+    page = (folder / "search.html").as_uri()
 
     done = subprocess.run(
         [
             *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"),
-            *(f"--user-data-dir={site.parent / 'chromium'}", "--dump-dom", f"{page}?q=try_claim"),
+            *(f"--user-data-dir={tmp_path}", "--dump-dom", f"{page}?q=try_claim"),
         ],
         capture_output=True,
         text=True,
@@ -134,14 +118,16 @@ def test_a_browser_searches_a_site_that_it_opens_from_a_folder(site):
     assert '<option value="0.0.9">' in done.stdout
 
 
-def test_every_page_chooses_among_the_versions_beside_it(site, pages):
-    assert (site / "versions.js").read_text() == f'const VERSIONS = ["{VERSION}", "0.0.9"];\n'
-    assert f"url={VERSION}/index.html" in (site / "index.html").read_text()
+def test_every_page_chooses_among_the_versions_beside_it(folder, pages):
+    site = folder.parent
+
+    assert (site / "versions.js").read_text() == f'const VERSIONS = ["{folder.name}", "0.0.9"];\n'
+    assert f"url={folder.name}/index.html" in (site / "index.html").read_text()
     assert "./../versions.js" in pages["index.html"].loaded
     assert "../../versions.js" in pages["reference/client.html"].loaded
 
 
-def test_pictures_are_on_the_front_page(site, pages):
+def test_pictures_are_on_the_front_page(pages):
     pictures = {Path(target).name for target in pages["index.html"].loaded if target.startswith("_images/")}
 
     assert {"top.svg", "soak.png"} <= pictures
@@ -165,16 +151,15 @@ def test_the_site_has_the_examples_and_the_notebook_as_they_are_tested(pages):
     assert "_images/live_plot.png" in pages["example-sources.html"].loaded
 
 
-def test_the_site_shows_what_the_readme_of_the_examples_shows(pages):
-    readme = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+def test_the_site_shows_what_the_readmes_of_the_examples_show(pages):
+    readmes = [path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("README.md")]
     shown = text_of(pages["examples.html"])
 
-    outputs = re.findall(r"\n\n```\n(.*?)\n```\n", readme, re.DOTALL)
-    assert len(outputs) == 6
+    outputs = [each for text in readmes for each in re.findall(r"\n\n```\n(.*?)\n```\n", text, re.DOTALL)]
+    assert len(outputs) == 9
     assert [output for output in outputs if output not in shown] == []
-    assert {f"_images/{name}.png" for name in ("live_plot", "market_data", "web")} <= pages[
-        "examples.html"
-    ].loaded
+    pictures = {f"_images/{path.name}" for path in (ROOT / "examples/pictures").iterdir()}
+    assert pictures <= pages["examples.html"].loaded
 
 
 def test_signatures_of_compiled_classes_have_types(pages):

@@ -32,11 +32,13 @@ def mode_of(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def let_others_in(folder):
-    """Let other users reach a folder of a test: those of pytest, one more in a worker, are private."""
-    while folder != Path(tempfile.gettempdir()):
+@pytest.fixture
+def open_folder():
+    """A folder that other users may enter; those of pytest are private, and each process of it makes them so again."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         folder.chmod(0o755)
-        folder = folder.parent
+        yield folder
 
 
 def as_user(user, groups, action):
@@ -164,19 +166,16 @@ def test_a_group_may_be_a_number_and_a_mode_may_restrict_it():
 
 
 @needs_root
-def test_a_member_of_the_group_may_give_files_to_it(tmp_path):
-    tmp_path.chmod(0o777)
+def test_a_member_of_the_group_may_give_files_to_it(open_folder):
+    open_folder.chmod(0o777)
 
     def create():
-        os.close(FileAccess.of(None, OTHER_GROUP.gr_name).open(tmp_path / "file", os.O_WRONLY))
+        os.close(FileAccess.of(None, OTHER_GROUP.gr_name).open(open_folder / "file", os.O_WRONLY))
 
-    let_others_in(tmp_path.parent)
     assert as_user(65534, [OTHER_GROUP.gr_gid], create) == ""
-    assert ((tmp_path / "file").stat().st_uid, (tmp_path / "file").stat().st_gid) == (
-        65534,
-        OTHER_GROUP.gr_gid,
-    )
-    assert mode_of(tmp_path / "file") == 0o660
+    made = (open_folder / "file").stat()
+    assert (made.st_uid, made.st_gid) == (65534, OTHER_GROUP.gr_gid)
+    assert mode_of(open_folder / "file") == 0o660
 
 
 @needs_root
@@ -190,10 +189,9 @@ def test_a_group_without_this_user_is_refused():
 
 
 @needs_root
-def test_a_derived_group_without_this_user_leaves_the_file_to_its_owner(tmp_path):
-    folder = tmp_path / "folder"
+def test_a_derived_group_without_this_user_leaves_the_file_to_its_owner(open_folder):
+    folder = open_folder / "folder"
     FileAccess(0o777, OTHER_GROUP.gr_gid).make_folder(folder)
-    let_others_in(tmp_path)
 
     assert (
         as_user(65534, [], lambda: os.close(FileAccess.like(folder).open(folder / "file", os.O_WRONLY))) == ""

@@ -41,9 +41,10 @@ TESTED = {
         "tests/test_guide_examples.py::test_channels_of_the_guide_to_multicast_connect": {0, 1, 2}
     },
     "docs/how-to/query-with-spark.md": {
-        "tests/plugins/spark/test_guide.py::test_the_examples_of_the_guide_run": {0, 1, 2, 3, 5, 6},
-        "tests/plugins/spark/test_guide.py::test_the_decoder_of_the_guide_is_found_by_its_name": {8},
-        "tests/plugins/spark/test_declarative.py::test_tables_of_python_and_sql_follow_a_recording": {9},
+        "tests/plugins/spark/test_guide.py::test_the_examples_of_the_guide_run": {0, 1, 2, 3, 6, 7},
+        "tests/plugins/spark/test_guide.py::test_the_examples_of_the_reader_for_java_run": {4},
+        "tests/plugins/spark/test_guide.py::test_the_decoder_of_the_guide_is_found_by_its_name": {9},
+        "tests/plugins/spark/test_declarative.py::test_tables_of_python_and_sql_follow_a_recording": {10},
     },
     "docs/how-to/receive-from-beats.md": {
         "tests/plugins/media/lumberjack/test_guide.py::test_the_examples_of_the_guide_run": {0, 1}
@@ -60,6 +61,12 @@ TESTED = {
     },
     "docs/how-to/secure-channels.md": {
         "tests/test_guide_examples.py::test_a_stream_flows_with_the_profile_of_the_guide": {0}
+    },
+    "docs/how-to/see-what-runs.md": {
+        "tests/test_guide_examples.py::test_the_slow_subscriber_of_the_guide_holds_a_publisher_back": {0},
+        "tests/test_guide_examples.py::test_a_client_of_the_guide_has_a_name_in_the_directory_of_the_environment": {
+            1
+        },
     },
     "docs/how-to/ship-logs.md": {
         "tests/test_readme.py::test_shipping_example_ships_a_line": {0},
@@ -82,7 +89,7 @@ TESTED = {
         "tests/test_guide_examples.py::test_a_subscription_of_a_guide_receives_the_publication": {0}
     },
     "docs/how-to/use-aeron-archive.md": {
-        "tests/interop/java/test_java_archive_client.py::test_the_examples_of_the_guide_run": {
+        "tests/interop/java/archive/test_java_archive_sessions.py::test_the_examples_of_the_guide_run": {
             0,
             1,
             3,
@@ -91,7 +98,8 @@ TESTED = {
         }
     },
     "docs/how-to/serve-an-archive.md": {
-        "tests/archive/server/test_guide.py::test_the_program_of_the_guide_serves_an_archive": {0}
+        "tests/archive/server/test_guide.py::test_a_user_of_the_guide_answers_the_challenge": {0},
+        "tests/archive/server/test_guide.py::test_the_program_of_the_guide_serves_an_archive": {1},
     },
     "docs/how-to/use-asyncio.md": {"tests/test_readme.py::test_asyncio_examples_run": {0, 1}},
     "docs/how-to/write-a-congestion-control.md": {
@@ -99,7 +107,8 @@ TESTED = {
     },
     "docs/how-to/write-a-flow-control.md": {
         "tests/test_readme.py::test_plugin_guides_pass_their_own_tests": {0},
-        "tests/test_guide_examples.py::test_the_compiled_strategy_of_the_guide_is_built_and_used": {1, 2},
+        "tests/test_readme.py::test_the_flow_control_of_some_receivers_passes_its_own_tests": {1, 2},
+        "tests/test_guide_examples.py::test_the_compiled_strategy_of_the_guide_is_built_and_used": {3, 4},
     },
     "docs/how-to/write-a-medium.md": {
         "tests/test_readme.py::test_plugin_guides_pass_their_own_tests": {0, 1}
@@ -117,12 +126,12 @@ NOT_RUN = {
     (
         "docs/how-to/use-aeron-archive.md",
         6,
-    ): "needs an archive with events; tests/interop/java/test_java_archive_client.py receives some",
+    ): "needs an archive with events; tests/interop/java/archive/test_java_archive_sessions.py receives some",
     ("docs/decisions/0005-no-filter-pushdown.md", 0): "shows an error of a design that was not taken",
-    ("docs/how-to/query-with-spark.md", 4): "needs a server; tests/plugins/spark/test_connect.py starts one",
+    ("docs/how-to/query-with-spark.md", 5): "needs a server; tests/plugins/spark/test_connect.py starts one",
     (
         "docs/how-to/query-with-spark.md",
-        7,
+        8,
     ): "needs a new Java; tests/plugins/spark/test_session.py has settings",
 }
 

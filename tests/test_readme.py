@@ -66,7 +66,18 @@ def test_tutorial_example_runs(tmp_path):
 )
 def test_plugin_guides_pass_their_own_tests(plugin, tests, count, tmp_path):
     how_to = ROOT / "docs" / "how-to"
-    for block in python_blocks(how_to / plugin)[:1] + python_blocks(how_to / tests):
+
+    assert_tests_pass(python_blocks(how_to / plugin)[:1] + python_blocks(how_to / tests), count, tmp_path)
+
+
+@pytest.mark.system
+def test_the_flow_control_of_some_receivers_passes_its_own_tests(tmp_path):
+    assert_tests_pass(python_blocks(ROOT / "docs" / "how-to" / "write-a-flow-control.md")[1:3], 17, tmp_path)
+
+
+def assert_tests_pass(blocks, count, tmp_path):
+    """Write the blocks to the files that their first lines name, and run the tests in them."""
+    for block in blocks:
         name = re.match(r"# (\w+\.py)\n", block)[1]
         (tmp_path / name).write_text(block, encoding="utf-8")
 

@@ -6,9 +6,10 @@ import signal
 from types import SimpleNamespace
 
 import pytest
+from laboratory.faults import Faults
 from laboratory.plan import Fault, make_plan
 from laboratory.processes import System
-from laboratory.trial import Trial
+from laboratory.rig import Rig
 
 NO_DRIVER = "no media driver is accessible in d within 3000 ms"
 NO_ANSWER = "add_subscription 'aeron:ipc' 2001: no answer from the media driver within 3000 ms"
@@ -36,8 +37,8 @@ class FakeSystem(SimpleNamespace):
 
 
 @pytest.fixture
-def trial(tmp_path):
-    return Trial(make_plan(1, 1), tmp_path)
+def rig(tmp_path):
+    return Rig(make_plan(1, 1), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -52,23 +53,24 @@ def trial(tmp_path):
         ({"output": "segmentation fault", "driver_age_s": 2, "stalled": 0.9}, False),
     ],
 )
-def test_a_recorder_may_end_at_its_start_if_no_driver_can_answer(trial, state, may_end):
-    trial._system = FakeSystem(**state)
+def test_a_recorder_may_end_at_its_start_if_no_driver_can_answer(rig, state, may_end):
+    rig.system = FakeSystem(**state)
 
-    assert trial._may_end("recorder-left") is may_end
+    assert rig.may_end("recorder-left") is may_end
 
 
 @pytest.mark.parametrize(
     ("code", "is_starting", "is_violation"), [(15, False, False), (-15, False, True), (-15, True, False)]
 )
-def test_a_signal_may_kill_a_driver_that_starts(trial, code, is_starting, is_violation):
-    trial._system = FakeSystem(code=code)
+def test_a_signal_may_kill_a_driver_that_starts(rig, code, is_starting, is_violation):
+    rig.system = FakeSystem(code=code)
     if is_starting:
-        trial._starting["driver-left"] = 0
+        rig.starting["driver-left"] = 0
 
-    trial._restart_driver(Fault(0, "restart-driver", "driver-left", 0, {"signal": signal.SIGTERM}))
+    faults = Faults(rig, lambda time_s, action: None)
+    faults.begin(Fault(0, "restart-driver", "driver-left", 0, {"signal": signal.SIGTERM}))
 
-    assert bool(trial.violations) is is_violation
+    assert bool(rig.violations) is is_violation
 
 
 @pytest.mark.parametrize("may_end", [False, True])

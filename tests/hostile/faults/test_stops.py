@@ -15,7 +15,7 @@ from laboratory import command, network, soak, trial
 from laboratory.network import Network, ip
 from laboratory.plan import LEFT, RIGHT, make_plan
 from laboratory.pressure import Bound, stalled_s
-from laboratory.trial import StoppedError
+from laboratory.rig import StoppedError
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def test_jobs_run_every_seed_and_return_those_with_violations(tmp_path, monkeypa
 def test_a_soak_ends_when_a_stream_stands_still(tmp_path, monkeypatch):
     monkeypatch.setattr(soak, "STANDSTILL_S", 0)
     run = soak.Soak(make_plan(1, 1), tmp_path)
-    monkeypatch.setattr(run, "_progress", lambda: {"udp": 5})
-    monkeypatch.setattr(run._network, "probe", lambda machine, peer: None)
+    monkeypatch.setattr(soak, "progress", lambda rig: {"udp": 5})
+    monkeypatch.setattr(run.rig.network, "probe", lambda machine, peer: None)
     run._check_progress()
     run.is_flowing = True
     run._check_progress()
@@ -87,17 +87,17 @@ def test_a_soak_ends_when_a_stream_stands_still(tmp_path, monkeypatch):
     with pytest.raises(StoppedError):
         run._check_progress()
 
-    assert "udp stands still" in run.violations[0]
+    assert "udp stands still" in run.rig.violations[0]
 
 
 def test_a_soak_writes_each_sample_at_once(tmp_path, monkeypatch):
     run = soak.Soak(make_plan(1, 1), tmp_path)
-    monkeypatch.setattr(run._system, "is_running", lambda name: True)
+    monkeypatch.setattr(run.rig.system, "is_running", lambda name: True)
     monkeypatch.setattr(run, "_sample", lambda: {"driver-left descriptors": 5})
 
     run.tick()
 
-    (line,) = (run.folder / "samples.jsonl").read_text().splitlines()
+    (line,) = (run.rig.folder / "samples.jsonl").read_text().splitlines()
     assert json.loads(line)["driver-left descriptors"] == 5
 
 
@@ -109,7 +109,7 @@ def test_a_signal_waits_until_a_run_has_removed_everything(tmp_path, monkeypatch
         os.kill(os.getpid(), signal.SIGTERM)
         removed.append(run)
 
-    monkeypatch.setattr(run, "_remove", remove)
+    monkeypatch.setattr(run.rig, "remove", remove)
     try:
         with pytest.raises(SystemExit):
             run._clean()

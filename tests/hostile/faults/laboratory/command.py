@@ -36,14 +36,14 @@ def run_seed(
     finally:
         took_s = time.monotonic() - start_s
         print(
-            f"seed {seed}: {len(trial.violations)} violations in {took_s:.0f} s, {trial.summary()}",
+            f"seed {seed}: {len(trial.rig.violations)} violations in {took_s:.0f} s, {trial.summary()}",
             flush=True,
         )
-        if trial.violations:
-            print(plan, f"logs: {trial.folder}", *trial.violations, sep="\n", flush=True)
+        if trial.rig.violations:
+            print(plan, f"logs: {trial.rig.folder}", *trial.rig.violations, sep="\n", flush=True)
         else:
-            shutil.rmtree(trial.folder)
-    return trial.violations
+            shutil.rmtree(trial.rig.folder)
+    return trial.rig.violations
 
 
 def run_soak(seed: int, seconds: float, keep: Path | None = None, picture: Path | None = None) -> int:
@@ -53,15 +53,15 @@ def run_soak(seed: int, seconds: float, keep: Path | None = None, picture: Path 
         soak.run()
     finally:  # also of a run that was terminated
         print(
-            f"{len(soak.samples)} samples, violations: {soak.violations}, {soak.summary()}",
-            f"in {soak.folder}",
+            f"{len(soak.samples)} samples, violations: {soak.rig.violations}, {soak.summary()}",
+            f"in {soak.rig.folder}",
             sep="\n",
             flush=True,
         )
         if soak.samples:
             soak.finish()
             show(soak.samples, picture)
-    return 1 if soak.violations else 0
+    return 1 if soak.rig.violations else 0
 
 
 def show(samples: list[Sample], picture: Path | None) -> None:
@@ -140,6 +140,8 @@ def main() -> None:
     options = parser.parse_args()
     # Clean up as after an interrupt; programs that a shell starts in the background ignore that one.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+    # Started in the background by a shell, a program ignores SIGINT, and so would the drivers while they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if options.samples:
         show(json.loads(options.samples.read_text(encoding="utf-8")), options.plot)
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from laboratory.plan import DRIVERS, RECORDERS
+from laboratory.rig import FLOWS
 from laboratory.soak import INTERVAL_S, WATCHED, Sample
-from laboratory.trial import FLOWS
 
 
 def plot(samples: list[Sample], path: Path) -> None:

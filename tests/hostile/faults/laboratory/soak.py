@@ -13,11 +13,13 @@ import time
 from pathlib import Path
 from typing import Final
 
+from laboratory.conditions import progress
 from laboratory.plan import DRIVERS, RECORDERS, Plan, machine_of
 from laboratory.pressure import Bound, stalled_s
 from laboratory.processes import cpu_s_of, descriptors_of, status_of
 from laboratory.records import RECEIVED, SENT, read_log
-from laboratory.trial import FLOWS, Trial
+from laboratory.rig import FLOWS
+from laboratory.trial import Trial
 
 INTERVAL_S: Final = 10
 STANDSTILL_S: Final = (
@@ -46,27 +48,27 @@ class Soak(Trial):
     def tick(self) -> None:
         """Take a sample if it is due."""
         now_s = time.monotonic()
-        if not all(self._system.is_running(name) for name in WATCHED):
+        if not all(self.rig.system.is_running(name) for name in WATCHED):
             if not self.samples:
                 self._start_s, self._due_s = now_s, now_s + INTERVAL_S
                 self._stalled_s = stalled_s()
         elif now_s >= self._due_s:
             self._due_s += INTERVAL_S
             self.samples.append({"time_s": round(now_s - self._start_s, 1), **self._sample()})
-            with (self.folder / "samples.jsonl").open("a", encoding="utf-8") as file:
+            with (self.rig.folder / "samples.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.samples[-1]) + "\n")
             self._check_progress()
 
     def _sample(self) -> Sample:
         sample: Sample = {}
         for name in WATCHED:
-            pid = self._system.pid(name)
+            pid = self.rig.system.pid(name)
             # Not what is mapped from files: pages of logs and of cnc.dat become resident when they are first used.
             sample[f"{name} private_kb"] = status_of(pid)["RssAnon"]
             sample[f"{name} descriptors"] = len(descriptors_of(pid))
             sample[f"{name} cpu_s"] = cpu_s_of(pid)
         for name in DRIVERS:
-            files = self._files[machine_of(name)]
+            files = self.rig.files[machine_of(name)]
             sample[f"{name} counters"] = len(files.counters())
             sample[f"{name} log_buffers"] = len(files.log_buffers())
         before_s, self._stalled_s = self._stalled_s, stalled_s()
@@ -78,19 +80,19 @@ class Soak(Trial):
         if not self.is_flowing:
             self._alive.clear()
             return
-        for name, state in self._progress().items():
+        for name, state in progress(self.rig).items():
             if name not in self._alive or self._alive[name][1] != state:
                 self._alive[name] = Bound(STANDSTILL_S), state
             elif self._alive[name][0].is_over():
-                self.report(f"{name} stands still ({self._alive[name][0]})")
-                self.stop()
+                self.rig.report(f"{name} stands still ({self._alive[name][0]})")
+                self.rig.stop()
 
     def finish(self) -> None:
         """Add the latencies, and write the samples."""
         for flow, (publisher, subscriber) in FLOWS.items():
-            self._add_latencies(flow, self._log_of(publisher), self._log_of(subscriber))
-        (self.folder / "samples.json").write_text(json.dumps(self.samples, indent=1), encoding="utf-8")
-        with (self.folder / "samples.csv").open("w", newline="", encoding="utf-8") as file:
+            self._add_latencies(flow, self.rig.log_of(publisher), self.rig.log_of(subscriber))
+        (self.rig.folder / "samples.json").write_text(json.dumps(self.samples, indent=1), encoding="utf-8")
+        with (self.rig.folder / "samples.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(self.samples[-1]))
             writer.writeheader()
             writer.writerows(self.samples)
