@@ -84,6 +84,11 @@ STREAM_COUNTERS = {
         "...",
         "connections that a channel endpoint or its peer has refused, by reason",
     ),
+    "ARCHIVE_LIMITS": (
+        "archive-limits",
+        "what `aeron-core archive` has refused or let wait, by kind: clients, requests, seconds in which a host had "
+        "too many requests",
+    ),
 }
 
 #: Counters of the built-in name resolvers.

@@ -46,7 +46,10 @@ KAFKA_ROWS = [
     ),
     ("columns `key`, `value`, `topic`, …", "`kafkaSchema=true`"),
     ("`Trigger.AvailableNow`, `Once`, `ProcessingTime`", "the same"),
-    ("continuous processing, real-time mode", "none: Spark does not support them for Python data sources"),
+    (
+        "continuous processing, real-time mode",
+        'none: Spark does not support them for Python data sources, and the sink of `format("aeron-jvm")` refuses them',
+    ),
     ("asynchronous progress tracking", "as a source; Spark rejects it for Python sinks"),
     (
         "lag in `sources[].metrics`",
@@ -87,9 +90,9 @@ def spark_page() -> Iterator[str]:
     yield "`headers` exists with `includeHeaders`. All columns are nullable; `.schema(…)` selects columns.\n"
     yield "## Options of the sink\n"
     yield (
-        "Rows need a column `payload` or `value`, binary or string. `reserved` (bigint, optional) is the "
-        "reserved value of "
-        "the message in a recording.\n"
+        'They are those of `format("aeron")` and `format("aeron-jvm")`. With outputMode `complete`, each batch appends '
+        "the whole result. Rows need a column `payload` or `value`, binary or string. `reserved` (bigint, optional) is "
+        "the reserved value of the message in a recording.\n"
     )
     yield from _fields("option", SinkOptions, names_in=to_camel)
     yield "## Decoders\n\n| decoder | effect |\n|---|---|"
@@ -105,6 +108,8 @@ def spark_page() -> Iterator[str]:
     yield "```{api} pyspark_aeron.lag_listener\nLagListener()\nQueryLag\n```\n"
     yield "```{api} pyspark_aeron.lag_metrics\nLagMetrics()\n```\n"
     yield "```{api} pyspark_aeron.session\nsession\n```\n"
+    yield "```{api} pyspark_aeron.pipeline.definition\nload_pipeline\nPipeline()\n```\n"
+    yield "```{api} pyspark_aeron.pipeline.building\nbuild\nBuilt\n```\n"
     yield "## Pipeline files\n"
     for title, model in (
         ("", Pipeline),
