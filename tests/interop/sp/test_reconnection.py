@@ -131,12 +131,17 @@ def _received(our):
     return max(map(counters.value, ids), default=0)
 
 
-@pytest.mark.parametrize("transport", ["tcp", "ipc", "tls", "ws"])
-@pytest.mark.compatible("SP PAIR1, kills", "our driver → pynng")
-def test_only_complete_messages_of_our_killed_driver_are_delivered(our_driver, peer, url, secured, transport):
+@pytest.mark.parametrize(
+    ("library", "transport"),
+    # nng 1 over TLS never detects a disconnect between two reads of one message: tls_tcp_error of its tls_common.c ends
+    # the reads that wait, but no later ones.
+    [("pynng", "tcp"), ("pynng", "ipc"), ("pynng", "ws"), ("mangos", "tcp"), ("mangos", "tls")],
+)
+@pytest.mark.compatible("SP PAIR1, kills", "our driver → {library}")
+def test_only_complete_messages_of_our_killed_driver_are_delivered(our_driver, peer, url, secured, library, transport):
     keys, options = secured(transport, "dial")
-    their = peer("pynng", "pair1", *options)
-    where = listening(their, "pynng", url(transport))
+    their = peer(library, "pair1", *options)
+    where = listening(their, library, url(transport))
     # The peer may also report the disconnect before its socket accepts the next peer: send nothing before that.
     channel = f"aeron:sp?{channel_keys(where)}|mode=dial|confirm=true{LONG}{SOON}{keys}"
     with aeron_core.connect(our_driver()) as aeron:
