@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -138,7 +139,9 @@ def _received(our):
     [("pynng", "tcp"), ("pynng", "ipc"), ("pynng", "ws"), ("mangos", "tcp"), ("mangos", "tls")],
 )
 @pytest.mark.compatible("SP PAIR1, kills", "our driver → {library}")
-def test_only_complete_messages_of_our_killed_driver_are_delivered(our_driver, peer, url, secured, library, transport):
+def test_only_complete_messages_of_our_killed_driver_are_delivered(
+    our_driver, peer, url, secured, library, transport
+):
     keys, options = secured(transport, "dial")
     their = peer(library, "pair1", *options)
     where = listening(their, library, url(transport))
@@ -147,12 +150,14 @@ def test_only_complete_messages_of_our_killed_driver_are_delivered(our_driver, p
     with aeron_core.connect(our_driver()) as aeron:
         publication = aeron.add_exclusive_publication(channel, 7)
         publication.await_connected(20)
+        # The peer does not read, and buffers hold less than a message: one is in flight when the driver is killed.
+        their.process.send_signal(signal.SIGSTOP)
         offered = 0
-        # The peer does not read: messages are in flight when the buffers are full.
         while publication.offer(body(offered, MEGABYTES)) > 0:
             offered += 1
         (driver,) = our_driver.peers
         driver.kill()
+        their.process.send_signal(signal.SIGCONT)
 
     # Before it has detected the disconnect, the peer refuses the next connection after the greeting.
     assert _received_until_left(their) < offered
