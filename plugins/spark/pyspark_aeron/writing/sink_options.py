@@ -67,6 +67,11 @@ class SinkOptions(Options):
                 f"option archive={self.archive}: must be a folder: give channel instead, to publish a stream that the "
                 "Aeron Archive records"
             )
+        if self.staging is not None and (not self.staging.startswith("/") or not self.staging.strip("/")):
+            raise ConfigurationError(
+                f"option staging={self.staging}: must be a folder that all machines have in their file system, but not "
+                "its root: mount shared storage, and give a folder there"
+            )
         if not self.archive and self.channel is None:
             raise ConfigurationError(
                 "neither archive nor channel is set: must have archive to record into, or channel to publish on"

@@ -137,3 +137,15 @@ def test_options_added_by_spark_are_ignored():
 def test_neither_archive_nor_channel_is_refused():
     with pytest.raises(ConfigurationError, match="neither archive nor channel is set"):
         SinkOptions.parse({})
+
+
+@pytest.mark.parametrize("staging", ["", "/", "//", "s3a://bucket/rows"])
+def test_staging_outside_of_the_file_system_is_refused(staging):
+    with pytest.raises(ConfigurationError, match="option staging"):
+        SinkOptions.parse({"path": "/a", "staging": staging})
+
+
+def test_a_chosen_staging_folder_becomes_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    assert SinkOptions.parse({"path": "/a", "staging": "rows"}).staging == str(tmp_path / "rows")
