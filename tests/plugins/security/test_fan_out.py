@@ -10,6 +10,7 @@ from aeron_media.udp.transport import UdpTransport
 from aeron_security._native.sealing import OVERHEAD, RENEW, SealedDatagrams, SealingSession
 from identities import public, salt_of
 from secure_udp import CHALLENGE, Peer, aead_of, open_sealed
+from wire import Wire
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -40,24 +41,8 @@ COUNTERS = (
 )
 
 
-class Wire:
-    """A socket that keeps what is sent, and returns `waiting`."""
-
-    def __init__(self):
-        self.sent, self.waiting = [], []
-
-    def receive(self, limit):
-        taken, self.waiting = self.waiting[:limit], self.waiting[limit:]
-        return taken
-
-    def send(self, datagram, destination):
-        self.sent.append((bytes(datagram), destination))
-
-    def local_address(self):
-        return SocketAddress.of("127.0.0.1", 1)
-
-    def close(self):
-        pass
+class DestinationsWire(Wire):
+    """A wire to several destinations."""
 
     def take(self):
         """Return what was sent, by destination, and forget it."""
@@ -108,7 +93,7 @@ def contents_of(datagrams):
 
 @pytest.fixture
 def wire():
-    return Wire()
+    return DestinationsWire()
 
 
 @pytest.fixture
@@ -196,7 +181,7 @@ def test_what_no_destination_accepted_is_sealed_again_with_other_numbers():
     assert len(found) == len(set(found))
 
 
-class OrderingWire(Wire):
+class OrderingWire(DestinationsWire):
     """Gives an order of the conductor after the first datagram to the destination that is sent to as the `after`th."""
 
     def __init__(self, after, order):

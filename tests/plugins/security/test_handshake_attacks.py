@@ -18,6 +18,7 @@ from hosts import host
 from hypothesis import given
 from hypothesis import strategies as st
 from identities import COOKIE, FIRST, HELLO, LENGTHS, SECOND, THIRD, public
+from wire import Wire
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -257,18 +258,6 @@ def test_a_flood_without_cookies_computes_no_agreement_and_takes_no_memory(ends,
         assert two.refused() == 22_000
 
 
-class Wire:
-    def __init__(self):
-        self.waiting, self.sent = [], []
-
-    def receive(self, limit):
-        taken, self.waiting = self.waiting[:limit], self.waiting[limit:]
-        return taken
-
-    def send(self, datagram, destination):
-        self.sent.append(bytes(datagram))
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.binary(max_size=200), st.booleans(), st.booleans()), max_size=20)
 )
@@ -285,8 +274,8 @@ def test_the_agent_accepts_no_datagram_of_a_stranger(datagrams):
     assert [each for slot in probe.receive() for each in slot.datagrams] == []
     assert session.take_handshake() is None
     assert session.counts()["opened"] == 0
-    assert {each[5] for each in wire.sent} <= {HELLO, COOKIE}
-    assert all(len(each) == 80 for each in wire.sent)
+    assert {each[5] for each in wire.datagrams()} <= {HELLO, COOKIE}
+    assert all(len(each) == 80 for each in wire.datagrams())
 
 
 @given(st.sampled_from([COOKIE, FIRST, SECOND, THIRD]), st.data())

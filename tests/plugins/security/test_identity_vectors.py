@@ -9,6 +9,7 @@ from aeron_security._native.sealing import ADMIT, SealedDatagrams, SealingSessio
 from aeron_security.handshakes import Handshakes, Host
 from aeron_security.identity_files import AllowedPeer
 from identities import LENGTHS, IdentityPeer, public
+from wire import Wire
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -118,18 +119,6 @@ def test_the_driver_holds_them(vector, monkeypatch):
         assert opened(vector, role, peer.public_key, secret, number) == [
             row["content"] for row in vector["frames"] if row["role"] == role
         ]
-
-
-class Wire:
-    def __init__(self, waiting):
-        self._waiting = waiting
-
-    def receive(self, limit):
-        taken, self._waiting = self._waiting[:limit], self._waiting[limit:]
-        return taken
-
-    def send(self, datagram, destination):
-        pass
 
 
 def opened(vector, role, key, secret, number):

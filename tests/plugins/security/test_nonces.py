@@ -12,6 +12,7 @@ import pytest
 from aeron_security._native.sealing import RENEW, SealedDatagrams, SealingSession
 from hypothesis import given
 from hypothesis import strategies as st
+from wire import Wire
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -21,17 +22,6 @@ from aeron_core.testing import DatagramProbe
 SECRET = bytes(range(32))
 THERE = SocketAddress.of("127.0.0.1", 2)
 S = 1_000_000_000
-
-
-class Wire:
-    def __init__(self):
-        self.sent = []
-
-    def send(self, datagram, destination):
-        self.sent.append(bytes(datagram))
-
-    def receive(self, limit):
-        return []
 
 
 class Sender:
@@ -50,7 +40,7 @@ class Sender:
 
     @property
     def nonces(self):
-        return list(map(nonce_of, self.wire.sent))
+        return list(map(nonce_of, self.wire.datagrams()))
 
 
 def nonce_of(datagram):
@@ -109,7 +99,7 @@ def test_a_fork_of_the_process_repeats_no_nonce(mode):
         for _ in range(500):
             sender.send()
         with open(writer, "wb", closefd=False) as pipe:
-            pipe.write(b"".join(datagram[:40] for datagram in sender.wire.sent[before:]))
+            pipe.write(b"".join(datagram[:40] for datagram in sender.wire.datagrams()[before:]))
         os._exit(0)
     os.close(writer)
     for _ in range(500):

@@ -10,6 +10,7 @@ from aeron_security.identity_files import AllowedPeer
 from aeron_security.noise import public_key_of
 from hosts import Load, flow, messages_of, value
 from identities import IdentityPeer, public
+from wire import Wire
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -25,26 +26,6 @@ THERE = SocketAddress.of("127.0.0.1", 2)
 def resident_length():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-class Wire:
-    """A socket that keeps what is sent, and returns `waiting`."""
-
-    def __init__(self):
-        self.sent, self.waiting = [], []
-
-    def receive(self, limit):
-        taken, self.waiting = self.waiting[:limit], self.waiting[limit:]
-        return taken
-
-    def send(self, datagram, destination):
-        self.sent.append(bytes(datagram))
-
-    def local_address(self):
-        return SocketAddress.of("127.0.0.1", 1)
-
-    def close(self):
-        pass
 
 
 class Socket:
@@ -141,7 +122,7 @@ def test_a_socket_that_is_added_later_starts_a_handshake_and_is_granted_the_secr
     made.sockets.append(Socket(made.session))
     datagram = made.peer.seal(bytes(32))
     assert made.receive(datagram) == [[bytes(32)], [bytes(32)], []]
-    (hello,) = made.sockets[2].wire.sent
+    (hello,) = made.sockets[2].wire.datagrams()
     assert hello[24:40] == made.peer.salt
 
     made.admit(made.peer.number)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from aeron_security._native.sealing import SealedDatagrams, SealingSession
 from secure_udp import ANSWER, CHALLENGE, FRAMES, Peer, expand, open_sealed, prk_of
+from wire import Wire
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -25,18 +26,6 @@ def parsed(path):
         for row in document["datagrams"]
     ]
     return secret, document["cipher"], rows
-
-
-class Wire:
-    def __init__(self):
-        self.waiting, self.sent = [], []
-
-    def receive(self, limit):
-        taken, self.waiting = self.waiting[:limit], self.waiting[limit:]
-        return taken
-
-    def send(self, datagram, destination):
-        self.sent.append(bytes(datagram))
 
 
 def test_there_are_vectors_of_each_cipher():
@@ -92,7 +81,7 @@ def test_the_driver_opens_them_once_their_sender_has_proved_itself(path):
         sender = Peer(secret, cipher, role, first)
         receive(sender.seal(b"", number=1))
         sender.number = 1
-        receive(sender.answer(wire.sent[0]))
+        receive(sender.answer(wire.datagrams()[0]))
         expected = [row["content"] for row in of_role if row["salt"] != first or row["number"] > 2]
 
         assert receive(*(row["datagram"] for row in of_role)) == expected

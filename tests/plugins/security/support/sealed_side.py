@@ -2,6 +2,7 @@
 
 from aeron_security._native.sealing import REASONS, SealedDatagrams, SealingSession
 from secure_udp import Peer
+from wire import Wire
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -11,26 +12,6 @@ from aeron_core.testing import DatagramProbe
 HERE, THERE = SocketAddress.of("127.0.0.1", 1), SocketAddress.of("127.0.0.1", 2)
 SECRET, OTHER = bytes(range(32)), bytes(32)
 PUBLICATION, SUBSCRIPTION = 0, 1
-
-
-class Wire:
-    """A socket: returns `waiting`, and keeps what is sent."""
-
-    def __init__(self):
-        self.waiting, self.sent = [], []
-
-    def receive(self, limit):
-        taken, self.waiting = self.waiting[:limit], self.waiting[limit:]
-        return taken
-
-    def send(self, datagram, destination):
-        self.sent.append((bytes(datagram), destination))
-
-    def local_address(self):
-        return HERE
-
-    def close(self):
-        pass
 
 
 class Side:
