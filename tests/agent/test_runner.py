@@ -155,12 +155,12 @@ def test_a_close_wakes_a_waiting_agent(scripted, await_event):
 
 def test_an_agent_that_sleeps_does_not_hold_the_gil(scripted, await_event):
     agent = scripted()
-    runner = AgentRunner(PythonAgent(agent), SleepIdleStrategy(200_000_000), print)
+    runner = AgentRunner(PythonAgent(agent), SleepIdleStrategy(1_000_000_000), print)
     runner.start()
     await_event(agent.done)
 
     started = time.monotonic()
     sum(range(1000))
 
-    assert time.monotonic() - started < 0.1
+    assert time.monotonic() - started < 0.9
     runner.close()

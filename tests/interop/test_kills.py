@@ -60,7 +60,7 @@ def test_our_client_detects_a_killed_real_driver_and_works_with_its_successor(fo
     aeron = aeron_core.connect(directory, settings, error_handler=errors.append)
     publication = aeron.add_publication("aeron:ipc", 1)
     subscription = aeron.add_subscription("aeron:ipc", 1)
-    publication.await_connected(timeout=5)
+    publication.await_connected(timeout=PATIENCE_S)
 
     foreign_driver.peers[-1].kill()
     took = await_true(lambda: aeron.is_closed, "the client to close itself")

@@ -194,8 +194,8 @@ def test_await_connected_waits_for_the_next_driver(scene, publication, subscript
         subscription.await_connected(0.1)
     scene.start_driver()
 
-    subscription.await_connected(5)
-    publication.await_connected(5)
+    subscription.await_connected(60)
+    publication.await_connected(60)
 
     assert subscription.is_connected
 

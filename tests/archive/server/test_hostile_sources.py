@@ -27,7 +27,7 @@ LIES = {
 def test_a_source_that_lies_does_no_harm_to_the_archive_that_copies(serve, aeron, free_port, lie):
     control = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     source = serve("source", control_channel=control)
-    serve("target", local_control_stream_id=11, replication_timeout=1.0)
+    serve("target", local_control_stream_id=11, replication_timeout=4.0)
     recording_id = record(connect(aeron), 200)
     entries = source.server._archive.catalog.entries
     truth = entries[recording_id]

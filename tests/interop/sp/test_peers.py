@@ -53,7 +53,7 @@ def test_a_receive_that_times_out_returns_the_received_messages(peer):
     dialer.dial(listener.listen("tcp://127.0.0.1:0"))
     dialer.send("only one")
 
-    came = listener.receive(2, timeout=0.5)
+    came = listener.receive(2, timeout=3)
 
     assert [each["text"] for each in came["messages"]] == ["only one"]
     assert "Timeout" in came["error"]
