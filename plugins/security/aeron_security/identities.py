@@ -11,7 +11,7 @@ import itertools
 import os
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.frozen import frozen
@@ -38,6 +38,7 @@ DELIVERY_NS: Final = 300_000_000
 _TAKE_LIMIT: Final = 64
 _WORK_LIMIT: Final = 8
 _SECRET_LENGTH: Final = 32
+_SALT_LENGTH: Final = 16
 PACKAGE_REMEDY: Final = "install it with `pip install 'aeron-core[secure]'`"
 
 #: By reason; constant, because each text is an entry of the error log.
@@ -124,6 +125,17 @@ class _PeerList:
         }
 
 
+class _Order(NamedTuple):
+    """The arguments of `SealingSession.order`."""
+
+    code: int
+    owner: int
+    key: bytes
+    secret: bytes = bytes(_SECRET_LENGTH)
+    number: int = 0
+    salt: bytes = bytes(_SALT_LENGTH)
+
+
 class IdentityProtector(DatagramProtector):
     """Seals the datagrams of one endpoint for peers that proved an allowed identity.
 
@@ -166,7 +178,7 @@ class IdentityProtector(DatagramProtector):
         )
         self._handshakes.set_peers(self._peers)
         # Orders that the agent has no space for.
-        self._orders: deque[tuple[int, int, bytes, bytes, int]] = deque()
+        self._orders: deque[_Order] = deque()
         # Numbers of identities, by public key, for the agent: from 1 to that of peers in a list.
         self._owners: dict[bytes, int] = {}
         self._renewals = 0
@@ -265,7 +277,7 @@ class IdentityProtector(DatagramProtector):
         self._peers = allowed
         for key in removed:
             if key in self._owners:
-                self._orders.append((sealing.FORGET, self._owners.pop(key), key, bytes(_SECRET_LENGTH), 0))
+                self._orders.append(_Order(sealing.FORGET, self._owners.pop(key), key))
         if not removed.isdisjoint(self._handshakes.granted):
             self._deliver(now_ns)
         self._handshakes.set_peers(allowed)
@@ -276,7 +288,7 @@ class IdentityProtector(DatagramProtector):
         self._renewed = os.urandom(_SECRET_LENGTH)
         self._awaited = dict(self._handshakes.granted)
         self._handshakes.forget_grants()
-        self._orders.append((sealing.GREET, 0, self._public_key, bytes(_SECRET_LENGTH), 0))
+        self._orders.append(_Order(sealing.GREET, 0, self._public_key))
         # A peer that was removed before must not keep its key for longer because another one is removed.
         if self._renew_at_ns is None:
             self._renewals += 1
@@ -290,7 +302,7 @@ class IdentityProtector(DatagramProtector):
 
     def _renew(self) -> None:
         self._renew_at_ns, self._awaited = None, {}
-        self._orders.append((sealing.RENEW, 0, self._public_key, self._renewed, 0))
+        self._orders.append(_Order(sealing.RENEW, 0, self._public_key, self._renewed))
         self._give_orders()
 
     def _grant(self) -> tuple[bytes, int] | None:
@@ -304,14 +316,14 @@ class IdentityProtector(DatagramProtector):
         self._renewed = b""
         return prk, number
 
-    def _admit(self, peer: AllowedPeer, secret: bytes, number: int) -> None:
+    def _admit(self, peer: AllowedPeer, secret: bytes, number: int, salt: bytes) -> None:
         owner = self._owners.get(peer.public_key, 0)
         if owner == 0:
             # The least free one: an order to forget its last identity precedes this admission.
             used = set(self._owners.values())
             owner = next(number for number in itertools.count(1) if number not in used)
             self._owners[peer.public_key] = owner
-        self._orders.append((sealing.ADMIT, owner, peer.public_key, secret, number))
+        self._orders.append(_Order(sealing.ADMIT, owner, peer.public_key, secret, number, salt))
         self._give_orders()
 
     def _give_orders(self) -> int:

@@ -58,6 +58,64 @@ def start_group(start_pair, link=None, flow_control="min"):
     return pair, publication, stays, leaves
 
 
+def test_a_receiver_that_is_revoked_forges_nothing_at_the_others(start_pair, identities, monkeypatch):
+    protectors = []
+
+    def made(self, params):
+        protectors.append((params.role, self))
+        make(self, params)
+
+    make = IdentityProtector.__init__
+    monkeypatch.setattr(IdentityProtector, "__init__", made)
+    pair, publication, stays, _ = start_group(start_pair, flow_control="max")
+    load = Load(publication, stays)
+    (sending,) = [each for role, each in protectors if role is ProtectedRole.PUBLICATION]
+    pair.busy_step_ns = pair.idle_step_ns = 1 * MS
+    pair.run_for(300 * MS, each=load.step)
+    # The secret that the receiver was given, with which it seals what it has not received from the sender.
+    prk, *_ = sending._session.grant()
+    forger = IdentityPeer(PRIVATE["one"], 0, 1, [], prk=prk)
+    forger.number = 1 << 20
+    attacker = SimulatedPeer(pair.network, "10.0.0.3", 40000, ("10.0.0.2", 20001))
+    identities.allow("one", "two")
+    identities.allow("two", "one")
+    pair.run_for(1 * S, each=load.step)
+
+    unproved = value(pair.receiver, "refused-unproved")
+    for _ in range(50):
+        attacker.send(forger.seal(bytes(32)))
+        load.step()
+        pair.run_for(100 * MS)
+    forger.rotate()
+    attacker.send(forger.seal(bytes(32)))
+    pair.run_for(100 * MS, each=load.step)
+    pair.run_for(100 * MS, each=lambda: stays.poll(load._take, 50))
+
+    assert value(pair.sender, "rekeys") == 1
+    # The counter is set each 100 ms.
+    assert 45 <= value(pair.receiver, "refused-unproved") - unproved <= 51
+    assert load.arrived == load.offered > 50
+
+
+def test_streams_go_on_while_handshakes_confirm_their_secrets(start_pair):
+    pair = start_pair(link=SimulatedLink(loss=0.02))
+    subscription = pair.add_subscription(SECURED, 1001)
+    publication = pair.add_publication(SECURED, 1001)
+    pair.run_until(lambda: publication.is_connected and subscription.is_connected)
+    load = Load(publication, subscription)
+    pair.run_for(1 * S)
+    handshakes, unproved = value(pair.receiver, "handshakes"), value(pair.receiver, "refused-unproved")
+
+    # 90 s after its last grant, a secret is forgotten.
+    for _ in range(100):
+        load.step()
+        pair.run_for(1 * S)
+    pair.run_until(lambda: load.step() == load.offered)
+
+    assert handshakes + 1 <= value(pair.receiver, "handshakes") <= handshakes + 8
+    assert value(pair.receiver, "refused-unproved") == unproved
+
+
 @pytest.mark.parametrize("loss", [0.0, 0.05])
 def test_a_receiver_that_is_revoked_during_a_stream_is_locked_out_and_the_other_loses_nothing(
     start_pair, identities, loss

@@ -8,7 +8,7 @@ from aeron_security import noise
 from aeron_security._native.sealing import ADMIT, SealedDatagrams, SealingSession
 from aeron_security.handshakes import Handshakes, Host
 from aeron_security.identity_files import AllowedPeer
-from identities import LENGTHS, IdentityPeer, public
+from identities import LENGTHS, IdentityPeer, public, salt_of
 from wire import Wire
 
 from aeron_core._native.address import SocketAddress
@@ -108,14 +108,15 @@ def test_the_driver_holds_them(vector, monkeypatch):
     assert initiator.on_datagram(messages["second"], "10.0.0.2", 0) == messages["third"]
     assert responder.on_datagram(messages["third"], "10.0.0.1", 0) is None
 
-    assert [(peer.name, secret) for peer, secret, _ in admitted] == [
+    assert [(peer.name, secret) for peer, secret, _, _ in admitted] == [
         ("responder", vector["responder"]["prk"]),
         ("initiator", vector["initiator"]["prk"]),
     ]
     # Each handshake has four agreements on each side.
     assert initiator.agreements == responder.agreements == 4
-    for peer, secret, number in admitted:
+    for peer, secret, number, salt in admitted:
         role = vector[peer.name]["role"]
+        assert salt == salt_of(secret, role, peer.public_key)
         assert opened(vector, role, peer.public_key, secret, number) == [
             row["content"] for row in vector["frames"] if row["role"] == role
         ]

@@ -63,10 +63,11 @@ class Subscription:
     def forget(self):
         assert self.session.order(FORGET, 1, public(THEIRS), bytes(32), 0)
 
-    def stay_silent_but_for(self, datagrams):
-        """Receive a datagram each 7 s; then another peer is admitted, when silent ones are forgotten."""
+    def stay_silent_but_for(self, datagrams, prk):
+        """Receive a datagram each 7 s, of a secret that is confirmed; then another peer is admitted."""
         for datagram in datagrams:
             self.clock.advance(7 * S)
+            assert self.session.order(ADMIT, 1, public(THEIRS), prk, 0)
             assert all(self.receive(datagram))
         other = bytes([3]) * 32
         assert self.session.order(ADMIT, 2, public(other), other, 0)
@@ -157,6 +158,7 @@ def test_a_number_of_an_identity_beyond_the_longest_list_is_refused(made):
 
 def test_a_next_secret_that_was_granted_and_forgotten_is_not_admitted_by_the_one_before_it(made):
     made.admit()
+    old = made.peer.prk
     first = [made.peer.seal(b"%d" % number) for number in range(20)]
     made.receive(first[0])
     made.peer.rotate()
@@ -165,7 +167,7 @@ def test_a_next_secret_that_was_granted_and_forgotten_is_not_admitted_by_the_one
     assert [made.receive(each) for each in datagrams] == [[[b"recorded"]] * 2] * 2
 
     # A host on the path holds back datagrams of the next secret, and lets the others pass.
-    made.stay_silent_but_for(first[1:])
+    made.stay_silent_but_for(first[1:], old)
 
     assert made.receive(datagrams[0]) == made.receive(datagrams[1]) == [[], []]
 
@@ -179,7 +181,7 @@ def test_a_next_secret_that_was_granted_before_the_late_grant_of_its_predecessor
     assert made.receive(recorded) == [[b"recorded"]] * 2
     assert made.session.order(ADMIT, 1, public(THEIRS), old, 0)
 
-    made.stay_silent_but_for(late)
+    made.stay_silent_but_for(late, old)
 
     assert made.receive(recorded) == [[], []]
 
@@ -227,7 +229,7 @@ def handshakes_of(private, role, admitted, allowed):
             cipher=1,
             role=role,
             grant=lambda: (bytes(32), 7),
-            admit=lambda peer, secret, number: admitted.append((peer.name, secret, number)),
+            admit=lambda peer, secret, number, salt: admitted.append((peer.name, secret, number)),
             fresh=lambda: os.urandom(8),
         )
     )

@@ -33,6 +33,7 @@ typedef struct
 {
     uint8_t prk[32];
     uint8_t key[32]; /* public, of the identity */
+    uint8_t before[AC_SALT_LENGTH]; /* the salt that the socket sealed with when it granted the secret */
     uint64_t number;
     uint32_t owner;
     int32_t code;
@@ -93,7 +94,8 @@ static void ac_end_passed(ac_exchange_t *exchange)
 
 /* The conductor gives an order; return 0 if the ring is full. */
 AC_COLD static int ac_give_order(
-    ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number)
+    ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number,
+    const uint8_t *before)
 {
     uint64_t count = exchange->ordered_count;
     ac_order_t *order = &exchange->orders[count % AC_RING_LENGTH];
@@ -103,6 +105,7 @@ AC_COLD static int ac_give_order(
     }
     memcpy(order->prk, prk, sizeof(order->prk));
     memcpy(order->key, key, sizeof(order->key));
+    memcpy(order->before, before, sizeof(order->before));
     order->number = number;
     order->owner = owner;
     order->code = code;

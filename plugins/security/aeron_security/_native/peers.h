@@ -18,10 +18,15 @@
 #define AC_GROUP_BUDGET 8 /* of replies to a group, which each of its members receives */
 #define AC_SHARES 64
 #define AC_SHARE 16 /* of a budget, for sources with one hash */
+#define AC_GROUP_SHARE 2 /* the same, where each causes a hello to a group */
 #define AC_COOKIE_BUDGET 512
 #define AC_BUDGET_NS 10000000LL
 #define AC_ASK_AGAIN_NS 100000000LL
 #define AC_SILENT_NS 60000000000LL
+#define AC_SWEEP_NS (AC_SILENT_NS / 10)
+#define AC_CONFIRM_NS 60000000000LL /* after a grant, another one of the same secret is asked for */
+#define AC_UNCONFIRMED_NS 90000000000LL /* and is there at the latest */
+#define AC_REPLACE_NS 2000000000LL /* a secret that replaces another one is used well before */
 #define AC_TOKEN_STEP_NS 8000000000LL
 #define AC_TOKEN_LENGTH 16
 
@@ -53,6 +58,11 @@ typedef struct
     uint64_t window[AC_WINDOW_WORDS];
     int64_t seen_ns;
     uint32_t greeted; /* the last greeting in which a handshake took place */
+    int64_t greet_again_ns;
+    uint64_t line;        /* of the socket that seals with it, which earlier and later salts of that have, too */
+    uint64_t grant;       /* number of the grant that admitted it, or a salt that it follows */
+    int64_t confirmed_ns; /* when that one was granted for the last time */
+    int64_t replace_ns;   /* when salts of earlier grants of its line are forgotten at the latest; 0 if there are none */
 } ac_peer_t;
 
 typedef struct
@@ -77,6 +87,9 @@ typedef struct ac_opener
     int unknown_left;          /* and that may still be checked */
     int next_left;             /* the same of next salts: strangers must not delay a rotation */
     int replies_left; /* challenges, answers and hellos that may still be sent */
+    int greets_left; /* the same of hellos to admitted salts: strangers must not delay the next secret */
+    uint64_t grants; /* of a session: of secrets that were not granted before */
+    int64_t replace_ns; /* the least of its peers, 0 if there is none */
     int cookies_left;
     int has_identity; /* peers are admitted by handshakes, not by challenges */
     int has_group; /* replies go to a group, and are answered from other addresses */
@@ -262,23 +275,75 @@ AC_COLD static const uint8_t *ac_victim(const ac_opener_t *opener)
     return oldest->salt;
 }
 
-/* Forget salts that have been silent, at most every tenth of the limit; and another one if all places are taken. */
-AC_COLD static void ac_make_space(ac_opener_t *opener, int64_t now_ns)
+/* A grant ends: its holder may be a peer that was removed from its owner's list. */
+static inline int ac_is_unconfirmed(const ac_opener_t *opener, const ac_peer_t *peer, int64_t now_ns)
+{
+    return opener->has_identity && now_ns - peer->confirmed_ns > AC_UNCONFIRMED_NS;
+}
+
+/* Forget salts that have been silent, or were not granted again. */
+AC_COLD static void ac_sweep(ac_opener_t *opener, int64_t now_ns)
 {
     uint8_t salt[AC_SALT_LENGTH];
-    if (now_ns >= opener->sweep_ns)
+    opener->sweep_ns = now_ns + AC_SWEEP_NS;
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
     {
-        opener->sweep_ns = now_ns + AC_SILENT_NS / 10;
-        for (int i = 0; i < AC_TABLE_LENGTH; i++)
+        /* A removal may move another one to this index. */
+        while (NULL != opener->table[i] && (now_ns - opener->table[i]->seen_ns > AC_SILENT_NS ||
+            ac_is_unconfirmed(opener, opener->table[i], now_ns)))
         {
-            /* A removal may move another one to this index. */
-            while (NULL != opener->table[i] && now_ns - opener->table[i]->seen_ns > AC_SILENT_NS)
-            {
-                memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
-                ac_remove(opener, salt);
-            }
+            memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
+            ac_remove(opener, salt);
         }
     }
+}
+
+/* Forget the salts of earlier grants that `peer` replaces, with those that follow them: a peer that was removed from the list
+ * of their owner has their secrets. */
+AC_COLD static void ac_forget_replaced(ac_opener_t *opener, ac_peer_t *peer)
+{
+    uint8_t salt[AC_SALT_LENGTH];
+    peer->replace_ns = 0;
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    {
+        /* A removal may move another one to this index. */
+        while (NULL != opener->table[i] && opener->table[i]->line == peer->line && opener->table[i]->grant < peer->grant)
+        {
+            memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
+            ac_remove(opener, salt);
+        }
+    }
+}
+
+/* Forget what is replaced by a secret of which nothing has arrived in time. */
+AC_COLD static void ac_replace(ac_opener_t *opener, int64_t now_ns)
+{
+    opener->replace_ns = 0;
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    {
+        ac_peer_t *peer = opener->table[i];
+        if (NULL == peer || 0 == peer->replace_ns)
+        {
+            continue;
+        }
+        if (now_ns >= peer->replace_ns)
+        {
+            ac_forget_replaced(opener, peer);
+            /* The removals may have moved another one to an index that was visited. */
+            i = -1;
+            opener->replace_ns = 0;
+        }
+        else if (0 == opener->replace_ns || peer->replace_ns < opener->replace_ns)
+        {
+            opener->replace_ns = peer->replace_ns;
+        }
+    }
+}
+
+/* Forget another salt if all places are taken. */
+AC_COLD static void ac_make_space(ac_opener_t *opener)
+{
+    uint8_t salt[AC_SALT_LENGTH];
     if (opener->peer_count >= AC_MAX_PEERS)
     {
         memcpy(salt, ac_victim(opener), AC_SALT_LENGTH);

@@ -88,7 +88,8 @@ cdef extern from "opener.h" nogil:
     ac_passed_t *ac_next_passed(ac_exchange_t *exchange)
     void ac_end_passed(ac_exchange_t *exchange)
     int ac_give_order(
-        ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number)
+        ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number,
+        const uint8_t *before)
 
 cdef extern from "staging.h" nogil:
     enum:

@@ -1,0 +1,217 @@
+"""Secrets that an identity replaced, or does not grant any longer: a peer that was removed from its list has them."""
+
+import os
+
+import pytest
+from aeron_security._native.sealing import ADMIT, GREET
+from identities import HELLO, IdentityPeer, public
+from sealed_side import PUBLICATION, SUBSCRIPTION, Side
+
+from aeron_core._native.address import SocketAddress
+
+OURS, THEIRS, OTHER = bytes([1]) * 32, bytes([2]) * 32, bytes([3]) * 32
+MS, S = 1_000_000, 1_000_000_000
+#: That a handshake can begin with: at least 80 bytes when sealed.
+FRAME = bytes(32)
+STRANGER = SocketAddress.of("10.0.0.9", 1)
+GROUP = SocketAddress.of("224.0.1.1", 20121)
+
+
+class Member:
+    """A sealed channel with an identity."""
+
+    def __init__(self, role=SUBSCRIPTION, group=None):
+        self.role = role
+        self.side = Side(role=role, secrets=(os.urandom(32),), public_key=public(OURS), reply_address=group)
+        self.clock, self.session, self.wire = self.side.clock, self.side.session, self.side.wire
+        self.receive = self.side.receive
+
+    def peer(self, private=THEIRS):
+        return IdentityPeer(private, 1 - self.role, 1, [public(OURS)])
+
+    def grant(self, peer, before=None, owner=1):
+        """Admit the secret of a peer, which seals with `before`, by default with that secret."""
+        salt = peer.salt if before is None else before
+        assert self.session.order(ADMIT, owner, public(peer.private), peer.prk, 0, salt)
+        self.side.probe.receive()
+
+    def hellos(self):
+        """Return the salts of the hellos since the last call."""
+        sent = self.wire.datagrams()
+        self.wire.sent.clear()
+        return [each[24:40] for each in sent if each[5] == HELLO]
+
+
+@pytest.fixture(params=[PUBLICATION, SUBSCRIPTION])
+def member(request):
+    return Member(request.param)
+
+
+def renewed(member, rotations=0):
+    """Return a peer, and the same with the secret that replaces its own; a removed peer has rotated the old one."""
+    old, new = member.peer(), member.peer()
+    member.grant(old)
+    before = old.salt
+    assert member.receive(old.seal(FRAME)) == [FRAME]
+    for _ in range(rotations):
+        old.rotate()
+        assert member.receive(old.seal(FRAME)) == [FRAME]
+    member.grant(new, before)
+    return old, new
+
+
+@pytest.mark.parametrize("rotations", [0, 1])
+def test_a_secret_is_forgotten_with_the_first_datagram_of_the_one_that_replaces_it(member, rotations):
+    old, new = renewed(member, rotations)
+    assert member.receive(old.seal(FRAME)) == [FRAME]
+
+    assert member.receive(new.seal(FRAME)) == [FRAME]
+
+    assert member.receive(old.seal(FRAME)) == []
+    old.rotate()
+    assert member.receive(old.seal(FRAME), new.seal(FRAME)) == [FRAME]
+
+
+def test_a_secret_is_forgotten_if_the_one_that_replaces_it_is_not_used_within_two_seconds(member):
+    old, new = renewed(member)
+    member.clock.advance(1990 * MS)
+    assert member.receive(old.seal(FRAME)) == [FRAME]
+
+    member.clock.advance(20 * MS)
+
+    assert member.receive(old.seal(FRAME)) == []
+    assert member.receive(new.seal(FRAME)) == [FRAME]
+
+
+def test_of_two_secrets_that_replace_one_the_later_one_stays(member):
+    old, unused = renewed(member)
+    new = member.peer()
+    member.grant(new, old.salt)
+
+    assert member.receive(new.seal(FRAME)) == [FRAME]
+
+    assert member.receive(unused.seal(FRAME), old.seal(FRAME)) == []
+    member.clock.advance(10 * S)
+    assert member.receive(new.seal(FRAME)) == [FRAME]
+
+
+def test_other_sockets_of_the_identity_and_those_of_others_keep_their_secrets(member):
+    second, another = member.peer(), member.peer(OTHER)
+    member.grant(second)
+    member.grant(another, owner=2)
+    _, new = renewed(member)
+
+    assert member.receive(new.seal(FRAME)) == [FRAME]
+
+    assert member.receive(second.seal(FRAME), another.seal(FRAME)) == [FRAME] * 2
+
+
+def test_an_identity_cannot_replace_the_secret_of_another_one(member):
+    genuine, hostile = member.peer(), member.peer(OTHER)
+    member.grant(genuine)
+    member.receive(genuine.seal(FRAME))
+    member.grant(hostile, genuine.salt, owner=2)
+
+    assert member.receive(hostile.seal(FRAME)) == [FRAME]
+
+    member.clock.advance(3 * S)
+    assert member.receive(genuine.seal(FRAME)) == [FRAME]
+
+
+@pytest.mark.parametrize("rotations", [2, 9])
+def test_forged_rotations_hide_a_secret_until_it_is_not_confirmed(member, rotations):
+    old, new = renewed(member, rotations)
+    begin = member.clock.nano_time()
+    while member.clock.nano_time() - begin < 95 * S:
+        member.clock.advance(5 * S)
+        # The handshakes of its owner confirm the new one.
+        member.grant(new)
+        member.receive(new.seal(FRAME))
+        forged = member.receive(old.seal(FRAME))
+
+    assert forged == []
+    assert member.receive(new.seal(FRAME)) == [FRAME]
+
+
+def test_a_secret_is_confirmed_each_minute_by_a_handshake(member):
+    peer = member.peer()
+    member.grant(peer)
+    for _ in range(12):
+        member.clock.advance(5 * S)
+        assert member.receive(peer.seal(FRAME)) == [FRAME]
+    assert member.hellos() == []
+
+    for _ in range(20):
+        member.clock.advance(50 * MS)
+        assert member.receive(peer.seal(FRAME)) == [FRAME]
+
+    # Each 100 ms, until the peer has granted it.
+    assert member.hellos() == [peer.salt] * 10
+    member.grant(peer)
+    member.clock.advance(59 * S)
+    assert member.receive(peer.seal(FRAME)) == [FRAME]
+    assert member.hellos() == []
+
+
+def test_a_secret_that_is_not_confirmed_is_forgotten(member):
+    peer = member.peer()
+    member.grant(peer)
+    for _ in range(17):
+        member.clock.advance(5 * S)
+        assert member.receive(peer.seal(FRAME)) == [FRAME]
+    member.hellos()
+    member.clock.advance(5001 * MS)
+
+    assert member.receive(peer.seal(FRAME)) == []
+
+    # As that of a stranger, whose owner may grant it in a handshake.
+    assert member.hellos() == [peer.salt]
+    member.grant(peer)
+    assert member.receive(peer.seal(FRAME)) == [FRAME]
+
+
+def test_a_late_grant_of_a_secret_that_was_rotated_confirms_those_that_follow_it(member):
+    peer = member.peer()
+    member.grant(peer)
+    for _ in range(20):
+        late = member.peer()
+        late.prk = peer.prk
+        for _ in range(2):
+            member.clock.advance(5 * S)
+            peer.rotate()
+            assert member.receive(peer.seal(FRAME)) == [FRAME]
+        member.grant(late)
+
+    assert member.receive(late.seal(FRAME)) == []
+
+
+def test_strangers_do_not_keep_admitted_peers_from_handshakes(member):
+    peer = member.peer()
+    member.grant(peer)
+    member.receive(peer.seal(FRAME))
+    assert member.session.order(GREET, 0, public(OURS), bytes(32), 0)
+
+    strangers = [b"AeSU\1\0" + bytes([1 - member.role, 0]) + os.urandom(72) for _ in range(300)]
+    for number, datagram in enumerate(strangers):
+        member.receive(datagram, source=SocketAddress.of(f"10.1.{number // 250}.{number % 250}", 1))
+    assert len(member.hellos()) == 128
+    member.receive(peer.seal(FRAME))
+
+    assert member.hellos() == [peer.salt]
+
+
+@pytest.mark.parametrize("group", [None, GROUP])
+def test_one_source_does_not_keep_new_peers_from_a_channel(group):
+    member = Member(group=group)
+    peer, greeted = member.peer(), 0
+    for millisecond in range(2000):
+        member.clock.advance(1 * MS)
+        for _ in range(2):
+            member.receive(b"AeSU\1\0\0\0" + os.urandom(72), source=STRANGER)
+        if millisecond % 100 == 55:
+            # Of a group, the least that it can receive: one SETUP frame in 100 ms.
+            member.hellos()
+            member.receive(peer.seal(FRAME))
+            greeted += peer.salt in member.hellos()
+
+    assert greeted == 20
