@@ -58,6 +58,8 @@ def jars() -> str:
 def python(release: str = SPARK) -> Path:
     """Return the Python of an environment with a release of Spark above everything that this environment has."""
     environment = ROOT / f".venv-spark-{release}"
+    if Path(sys.prefix) == environment:
+        return Path(sys.executable)
     made = make_environment(environment, [f"pyspark=={release}"])
     here, there = (
         Path(sysconfig.get_path("purelib", vars={"base": str(base)} if base else {}))
