@@ -27,7 +27,7 @@ DOCS_VERSION := $(shell sed -n 's/^VERSION: Final = "\(.*\)"/\1/p' aeron_core/ve
 
 .PHONY: help demo test test-fast test-spark check spark-jar class-archive bytecode format build docs links changelog man wheels \
         dist-check coverage sanitize \
-        sanitize-threads bench fuzz hostile faults soak clean
+        sanitize-threads bench fuzz hostile floods faults soak clean
 
 help:
 	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
@@ -46,6 +46,7 @@ help:
 	@echo "make hostile  fuzz, guided by coverage, each target for a minute, two at a time; needs clang;"
 	@echo "             make hostile TIME=600 TARGETS='frames recordings' KEEP=1 takes ten minutes for each of these"
 	@echo "             targets, and keeps the inputs with new coverage in tests/hostile/corpora"
+	@echo "make floods  send a million datagrams of garbage, and a quarter of a million forged ones, to sealed channels"
 	@echo "make faults  run whole systems with seeded faults: make faults SEEDS=200 SEED=1 JOBS=2 (30 s each, as root)"
 	@echo "make soak    run the same system without faults, and draw memory and latency over time, as root:"
 	@echo "             make soak DURATION=5400 SEED=1 (seconds)"
@@ -164,6 +165,9 @@ hostile: $(VENV)/.built $(VENV)/.developing
 	@CC=clang CFLAGS='-fsanitize=address,fuzzer-no-link' LDSHARED='clang -shared' \
 		$(PYTHON) setup.py --quiet build --build-lib build/fuzzed/lib --build-temp build/fuzzed/temp
 	$(PYTHON) tests/hostile/fuzz.py --seconds $(TIME) $(if $(KEEP),--keep) $(TARGETS)
+
+floods: $(VENV)/.built $(VENV)/.developing
+	AERON_CORE_FLOOD=50 $(PYTHON) -m pytest -q tests/plugins/security/test_floods.py
 
 SEED := 1
 SEEDS := 20

@@ -8,7 +8,9 @@ import pytest
 from secure_udp import Peer
 
 from aeron_core._native.address import SocketAddress
+from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.testing import DriverPair, SimulatedLink, data_frame, encode_frame
@@ -116,6 +118,8 @@ class Forgeries:
             encode_frame(StatusMessage(session_id=77, stream_id=1001, receiver_window=0)),
             encode_frame(Nak(session_id=77, stream_id=1001, length=60000)),
             encode_frame(Setup(session_id=77, stream_id=1001, term_length=65536, mtu=64)),
+            encode_frame(ErrorFrame(session_id=77, stream_id=1001, error_code=13)),
+            encode_frame(Rttm(session_id=77, stream_id=1001, reception_delta=1 << 40)),
             data_frame(b"forged", session_id=77, stream_id=1001),
         )
         for frame in frames:
