@@ -136,10 +136,14 @@ def test_forged_rotations_hide_a_secret_until_it_is_not_confirmed(member, rotati
 def test_a_secret_is_confirmed_each_minute_by_a_handshake(member):
     peer = member.peer()
     member.grant(peer)
-    for _ in range(12):
+    for _ in range(6):
         member.clock.advance(5 * S)
         assert member.receive(peer.seal(FRAME)) == [FRAME]
     assert member.hellos() == []
+    for _ in range(6):
+        member.clock.advance(5 * S)
+        assert member.receive(peer.seal(FRAME)) == [FRAME]
+    member.hellos()
 
     for _ in range(20):
         member.clock.advance(50 * MS)
@@ -148,9 +152,28 @@ def test_a_secret_is_confirmed_each_minute_by_a_handshake(member):
     # Each 100 ms, until the peer has granted it.
     assert member.hellos() == [peer.salt] * 10
     member.grant(peer)
-    member.clock.advance(59 * S)
+    member.clock.advance(29 * S)
     assert member.receive(peer.seal(FRAME)) == [FRAME]
     assert member.hellos() == []
+
+
+def test_secrets_that_were_granted_together_are_not_confirmed_together(member):
+    peers = [member.peer() for _ in range(60)]
+    for peer in peers:
+        member.grant(peer)
+    asked = []
+    for _ in range(30):
+        member.clock.advance(2 * S)
+        for peer in peers:
+            member.receive(peer.seal(FRAME))
+        hellos = member.hellos()
+        asked.append(len(hellos))
+        for peer in peers:
+            if peer.salt in hellos:
+                member.grant(peer)
+
+    assert sum(asked) >= 60
+    assert max(asked) < 20
 
 
 def test_a_secret_that_is_not_confirmed_is_forgotten(member):

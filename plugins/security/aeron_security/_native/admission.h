@@ -148,12 +148,13 @@ AC_COLD static int ac_admit(
     peer->window[(top / 64) % AC_WINDOW_WORDS] = ~0ULL >> (63 - top % 64);
     peer->seen_ns = now_ns;
     peer->greeted = NULL == parent ? opener->greeting : parent->greeted;
-    peer->confirmed_ns = now_ns;
+    ac_confirm(peer, now_ns);
     if (NULL != parent)
     {
         parent->has_next = 1;
         /* Whoever has the secret of a salt has those that follow it: they are confirmed together. */
         peer->confirmed_ns = parent->confirmed_ns;
+        peer->confirm_ns = parent->confirm_ns;
         peer->line = parent->line;
         peer->grant = parent->grant;
         peer->replace_ns = parent->replace_ns;
@@ -231,7 +232,7 @@ AC_COLD static void ac_obey_grant(
     ac_peer_t *follower = NULL == peer ? ac_follower_of(opener, secret, salt) : NULL;
     if (NULL != follower)
     {
-        follower->confirmed_ns = now_ns;
+        ac_confirm(follower, now_ns);
         return;
     }
     if (NULL == peer)
@@ -259,7 +260,7 @@ AC_COLD static void ac_obey_grant(
         }
     }
     peer->greeted = opener->greeting;
-    peer->confirmed_ns = now_ns;
+    ac_confirm(peer, now_ns);
 }
 
 /* Do what the conductor has ordered, at all sockets of a session. */

@@ -206,7 +206,7 @@ static int ac_opener_open(
             {
                 ac_forget_replaced(opener, peer);
             }
-            if ((peer->greeted != opener->greeting && 0 != opener->greeting) || now_ns - peer->confirmed_ns > AC_CONFIRM_NS)
+            if ((peer->greeted != opener->greeting && 0 != opener->greeting) || now_ns > peer->confirm_ns)
             {
                 ac_greet(opener, peer, length, now_ns, name, name_length, reply);
             }

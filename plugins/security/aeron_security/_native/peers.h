@@ -24,7 +24,7 @@
 #define AC_ASK_AGAIN_NS 100000000LL
 #define AC_SILENT_NS 60000000000LL
 #define AC_SWEEP_NS (AC_SILENT_NS / 10)
-#define AC_CONFIRM_NS 60000000000LL /* after a grant, another one of the same secret is asked for */
+#define AC_CONFIRM_NS 30000000000LL /* to twice that after a grant, another one of the same secret is asked for */
 #define AC_UNCONFIRMED_NS 90000000000LL /* and is there at the latest */
 #define AC_REPLACE_NS 2000000000LL /* a secret that replaces another one is used well before */
 #define AC_TOKEN_STEP_NS 8000000000LL
@@ -62,6 +62,7 @@ typedef struct
     uint64_t line;        /* of the socket that seals with it, which earlier and later salts of that have, too */
     uint64_t grant;       /* number of the grant that admitted it, or a salt that it follows */
     int64_t confirmed_ns; /* when that one was granted for the last time */
+    int64_t confirm_ns;   /* when it shall be granted again */
     int64_t replace_ns;   /* when salts of earlier grants of its line are forgotten at the latest; 0 if there are none */
 } ac_peer_t;
 
@@ -273,6 +274,13 @@ AC_COLD static const uint8_t *ac_victim(const ac_opener_t *opener)
         }
     }
     return oldest->salt;
+}
+
+/* Those that were granted at the same time are not confirmed at the same time: each host has limits for handshakes. */
+static inline void ac_confirm(ac_peer_t *peer, int64_t now_ns)
+{
+    peer->confirmed_ns = now_ns;
+    peer->confirm_ns = now_ns + AC_CONFIRM_NS + AC_CONFIRM_NS * peer->salt[0] / 256;
 }
 
 /* A grant ends: its holder may be a peer that was removed from its owner's list. */
