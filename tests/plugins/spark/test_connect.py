@@ -13,6 +13,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark_aeron import connect as connect_module
 from pyspark_aeron.session import prepare_environment, session, session_settings
@@ -116,7 +117,9 @@ def test_a_stream_goes_into_a_recording(seen):
 
 @pytest.mark.system
 def test_a_listener_in_the_client_receives_the_lag(seen):
-    assert seen["reports"] == [["table", 65536, "aeron:ipc"], ["table", 0, "aeron:ipc"]]
+    # Spark 4.1 sets no limits for data sources in Python: it takes all in one batch.
+    behind = [] if pyspark.__version__.startswith("4.1.") else [["table", 65536, "aeron:ipc"]]
+    assert seen["reports"] == [*behind, ["table", 0, "aeron:ipc"]]
 
 
 @pytest.mark.system
