@@ -250,6 +250,21 @@ def test_a_name_is_that_of_the_distribution_and_in_lower_case_that_of_its_module
     ).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_next_command_installs_what_compiles_a_plugin(aeron, tmp_path, compiled):
+    options = ["--compiled"] if compiled else []
+
+    outcome = aeron("plugins", "new", "mine", "--kind", "congestion", "--to", tmp_path, *options)
+
+    tools = "python -m pip install 'setuptools>=77' 'Cython>=3.1' && " if compiled else ""
+    isolation = "--no-build-isolation " if compiled else ""
+    begin, end = (
+        f"next: cd {tmp_path / 'mine'} && {tools}python",
+        f"{isolation}-e '.[test]' && python -m pytest",
+    )
+    assert f"{begin} -m pip install {end}" in outcome.out.splitlines()
+
+
 @pytest.mark.parametrize("kind", [kind for kind in PluginKind if kind not in COMPILED])
 def test_a_kind_without_a_compiled_form_is_refused(aeron, tmp_path, kind):
     outcome = aeron("plugins", "new", "mine", "--kind", kind, "--compiled", "--to", tmp_path)

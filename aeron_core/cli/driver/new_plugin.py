@@ -87,8 +87,11 @@ def new_plugin(
     _write(folder, files)
     isolation = values["isolation"]
     print(f"created {folder}: {counted(len(files), 'file')}, {values['noun']} {values['plugin']!r}")
+    # Without an isolated environment, pip takes what compiles it from this one.
+    tools = "python -m pip install 'setuptools>=77' 'Cython>=3.1' && " if compiled else ""
     print(
-        f"next: cd {shlex.quote(str(folder))} && python -m pip install {isolation}-e '.[test]' && python -m pytest"
+        f"next: cd {shlex.quote(str(folder))} && {tools}python -m pip install {isolation}-e '.[test]' && "
+        "python -m pytest"
     )
     if compiled:
         print("after an edit of the strategy, compile it again: the same commands")
