@@ -18,6 +18,7 @@ COUNT, LENGTH = 10_000, 1000
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33
 PART = np.uint64((1 << 24) - 1)
+MANUAL = "aeron:udp?control-mode=manual"
 GROUP = "aeron:udp?endpoint=224.0.1.79:20141|interface=10.77.0.0/24"
 
 
@@ -122,17 +123,27 @@ class Keys:
 
 
 def channels_of(mode, machines):
-    """Return the channel of the sender and of each receiver."""
+    """Return the channel of the sender and of each receiver, each followed by its destinations."""
     if mode == "multicast":
         return GROUP, [GROUP, GROUP]
+    endpoints = [f"aeron:udp?endpoint={machines.address(index)}:20141" for index in (1, 2)]
     if mode == "unicast":
-        channel = f"aeron:udp?endpoint={machines.address(1)}:20141"
-        return channel, [channel]
+        return endpoints[0], endpoints[:1]
+    if mode == "manual":
+        return " ".join([MANUAL, *endpoints]), endpoints
+    if mode == "destinations of a receiver":
+        return endpoints[0], [f"{MANUAL} {endpoints[0]}"]
     control = f"aeron:udp?control={machines.address(0)}:20140|control-mode=dynamic"
     return control, [f"{control}|endpoint={machines.address(index)}:20141" for index in (1, 2)]
 
 
-@pytest.mark.parametrize("mode", ["unicast", "multicast", "dynamic"])
+def with_options(channel, options):
+    """Return a channel with options; its destinations, behind it, have none."""
+    channel, *destinations = channel.split()
+    return " ".join([channel + options, *destinations])
+
+
+@pytest.mark.parametrize("mode", ["unicast", "multicast", "dynamic", "manual", "destinations of a receiver"])
 @pytest.mark.parametrize("keys", ["group", "identities", None])
 def test_a_sealed_channel_cannot_be_read_on_the_wire(machines, start, tmp_path, mode, keys):
     files = Keys(tmp_path, keys)
@@ -141,12 +152,13 @@ def test_a_sealed_channel_cannot_be_read_on_the_wire(machines, start, tmp_path, 
     flow_control = f"|fc=min,g:/{len(subscribed)}"
     with Capture(machines.ports[0]) as capture:
         receivers = [
-            start(index, "receive", channel + suffix, COUNT, 0, **files.of(index))
+            start(index, "receive", with_options(channel, suffix), COUNT, 0, **files.of(index))
             for index, channel in enumerate(subscribed, 1)
         ]
         for receiver in receivers:
             receiver.await_output(ready=True)
-        sender = start(0, "send", published + flow_control + suffix, COUNT, 0, **files.of(0))
+        options = flow_control + suffix
+        sender = start(0, "send", with_options(published, options), COUNT, 0, **files.of(0))
         sent = sender.await_output(sent=COUNT)
         results = [receiver.await_output(last=COUNT - 1) for receiver in receivers]
 

@@ -105,7 +105,10 @@ def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> Non
         is_over = True
 
     signal.signal(signal.SIGTERM, stop)
+    channel, *destinations = channel.split()
     subscription = aeron.add_subscription(channel, STREAM)
+    for destination in destinations:
+        subscription.add_destination(destination)
     print_json(ready=True)
     start = time.monotonic()
 
