@@ -21,10 +21,13 @@ from pyspark_aeron.lag_metrics import LagMetrics
 from aeron_core.cli.records.recorder_metrics import METRICS as RECORDER_METRICS
 from aeron_core.metrics.prometheus import DriverCollector
 from aeron_core.metrics.samples import METRICS, Sample
+from aeron_core.settings import load_driver_settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+IMAGE = (DEPLOY / "Dockerfile").read_text()
+IMAGE_VARIABLES = dict(re.findall(r"(AERON_\w+)=(\S+)", IMAGE))
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 ALERTS = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text())
 DASHBOARD = json.loads((DEPLOY / "grafana" / "aeron-core.json").read_text())
@@ -95,19 +98,34 @@ def test_applications_of_a_pod_share_volume_directory_and_user_with_the_driver()
     assert "runAsUser" not in {**driver["securityContext"], **application["securityContext"]}
 
 
+def environment_of(container):
+    """Return the variables of a container: those of the image, and those that its manifest sets."""
+    return IMAGE_VARIABLES | {each["name"]: each["value"] for each in container["env"]}
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
+def test_a_driver_deletes_a_directory_at_its_start_only_in_a_volume_of_its_pod(manifest):
+    pod = yaml.safe_load(manifest.read_text())["spec"]["template"]["spec"]
+    driver = next(each for each in containers(manifest) if each["name"] == "driver")
+
+    settings = load_driver_settings(environ=environment_of(driver)).settings
+
+    assert settings.dir_delete_on_start == all("emptyDir" in volume for volume in pod["volumes"])
+
+
 def drivers():
     """Return the arguments, environment and health check of each driver in deploy/."""
     for manifest in MANIFESTS:
         driver = next(each for each in containers(manifest) if each["name"] == "driver")
-        environment = {each["name"]: each["value"] for each in driver["env"]}
         yield pytest.param(
-            driver["args"], environment, driver["livenessProbe"]["exec"]["command"], id=manifest.stem
+            driver["args"],
+            environment_of(driver),
+            driver["livenessProbe"]["exec"]["command"],
+            id=manifest.stem,
         )
-    image = (DEPLOY / "Dockerfile").read_text()
-    check = json.loads(re.search(r"HEALTHCHECK.*?CMD (\[.*?\])", image, re.DOTALL)[1])
-    variables = dict(re.findall(r"(AERON_\w+)=(\S+)", image))
+    check = json.loads(re.search(r"HEALTHCHECK.*?CMD (\[.*?\])", IMAGE, re.DOTALL)[1])
     driver = COMPOSE["services"]["driver"]
-    yield pytest.param(driver["command"], variables | driver["environment"], check, id="compose")
+    yield pytest.param(driver["command"], IMAGE_VARIABLES | driver["environment"], check, id="compose")
 
 
 @pytest.mark.system
