@@ -1,7 +1,8 @@
 """Drivers of this machine, found by their directories: of aeron-core or of Aeron, alive or dead.
 
 Looked at: the directory in AERON_DIR, the user's own, all of `aeron-*` in /dev/shm and in the folder for temporary
-files, which includes those of embedded drivers with any storage, and directories that the caller names.
+files, which includes those of embedded drivers with any storage, directories with any name that a running process uses
+(`mapped_directories`), and directories that the caller names.
 Invariant: what cannot be read is reported in `DriverState.problem`, never raised.
 """
 
@@ -16,7 +17,7 @@ from typing import Final
 from aeron_core.errors import AeronError
 from aeron_core.frozen import frozen
 from aeron_core.observation.driver_files import DriverFiles
-from aeron_core.protocol.cnc import CNC_FILE
+from aeron_core.observation.mapped_directories import MappedDirectories, may_have_driver
 from aeron_core.settings.aeron_dir import aeron_dir_of, default_aeron_dir
 
 _SHARED_MEMORY: Final = "/dev/shm"
@@ -47,10 +48,20 @@ def find_drivers(directories: Iterable[Path | str] = (), *, defaults: bool = Tru
     """Return the drivers of this machine, first those in `directories`, each directory once.
 
     A directory that is named is always part of the result; others are if they contain `cnc.dat`, or if this user may
-    not look into them. `defaults=False`: only `directories`.
+    not look into them. `defaults=False`: only `directories`; otherwise all processes that this user may look at are
+    examined, which takes about 20 ms for 300 of them.
     """
-    named = [Path(each) for each in directories]
-    found = [*named, *(each for each in _candidates() if _may_have_driver(each))] if defaults else named
+    return states_of(directories, MappedDirectories() if defaults else None)
+
+
+def states_of(directories: Iterable[Path | str], mapped: MappedDirectories | None) -> list[DriverState]:
+    """Return the drivers in `directories`, and unless `mapped` is None those of the machine.
+
+    For regular calls: `mapped` keeps what earlier ones have found in the processes.
+    """
+    found = [Path(each) for each in directories]
+    if mapped is not None:
+        found += [each for each in (*_candidates(), *mapped.find()) if may_have_driver(each)]
     unique = {os.path.realpath(each): each for each in reversed(found)}
     order = dict.fromkeys(os.path.realpath(each) for each in found)
     return [state_of(unique[path]) for path in order]
@@ -88,13 +99,3 @@ def _candidates() -> Iterator[Path]:
             yield from sorted(Path(folder).glob(_PATTERN))
         except OSError:
             continue
-
-
-def _may_have_driver(directory: Path) -> bool:
-    try:
-        (directory / CNC_FILE).stat()
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return True

@@ -7,7 +7,7 @@ import pytest
 
 import aeron_core
 from aeron_core import observation
-from aeron_core.observation import DriverObserver, find_drivers
+from aeron_core.observation import DriverObserver, find_drivers, mapped_directories
 from aeron_core.observation import drivers as module
 
 SMALL = {"counters_buffer_length": "1m", "term_buffer_length": "64k", "ipc_term_buffer_length": "64k"}
@@ -15,13 +15,14 @@ SMALL = {"counters_buffer_length": "1m", "term_buffer_length": "64k", "ipc_term_
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A machine whose shared memory and temporary files are in `tmp_path`."""
+    """A machine without processes whose shared memory and temporary files are in `tmp_path`."""
     shared, temporary = tmp_path / "shm", tmp_path / "tmp"
     shared.mkdir()
     temporary.mkdir()
     monkeypatch.setattr(module, "_SHARED_MEMORY", str(shared))
     monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(temporary))
     monkeypatch.setattr(module, "default_aeron_dir", lambda: shared / "aeron-me")
+    monkeypatch.setattr(mapped_directories, "_PROC", str(tmp_path / "proc"))
     monkeypatch.setenv("AERON_DIR", str(tmp_path / "mine"))
     return tmp_path
 

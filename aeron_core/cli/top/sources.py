@@ -16,8 +16,9 @@ from typing import Final, Protocol
 
 from aeron_core.errors import AeronError
 from aeron_core.frozen import frozen
-from aeron_core.observation.drivers import DriverState, find_drivers
+from aeron_core.observation.drivers import DriverState, states_of
 from aeron_core.observation.limits import Limitation, limitations
+from aeron_core.observation.mapped_directories import MappedDirectories
 from aeron_core.observation.rates import CounterRates, rates_between
 from aeron_core.observation.snapshots import DriverObserver, DriverSnapshot
 
@@ -97,12 +98,14 @@ class LiveSource:
     def __init__(self, directories: Iterable[Path | str] = ()) -> None:
         """Open nothing: drivers may start later."""
         self._directories: Final = [Path(each) for each in directories]
+        #: None if the directories are named.
+        self._mapped: Final = None if self._directories else MappedDirectories()
         self._observers: dict[str, DriverObserver] = {}
         self._before: dict[str, ObservedDriver] = {}
 
     def read(self) -> Moment:
         """Return what the drivers show now; a driver that was seen before remains in the result."""
-        states = find_drivers(self._directories, defaults=not self._directories)
+        states = states_of(self._directories, self._mapped)
         found = {os.path.realpath(state.aeron_dir): state for state in states}
         self._follow_links(found)
         drivers: dict[str, ObservedDriver] = {}

@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +118,26 @@ def test_a_driver_that_is_gone_is_a_driver_and_no_error(tmp_path):
 
     assert [row.cells[1].text for row in driver_rows(moment)] == ["gone"]
     assert error_rows(moment) == []
+
+
+def test_a_driver_in_a_directory_of_any_name_is_shown_with_the_name_escaped_until_it_is_deleted():
+    async def steps(app, pilot):
+        async def states():
+            await app.refresh_moment()
+            await pilot.pause()
+            await pilot.press("2")
+            assert "\x1b" not in screen_text(app)
+            return [row["state"] for row in table(app, "drivers") if row["directory"] == shown]
+
+        assert await states() == ["alive"]
+        driver.close()
+        assert await states() == ["ended"]
+        shutil.rmtree(driver.aeron_dir)
+        assert await states() == ["gone"]
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        settings = {"aeron_dir": Path(folder, "\x1b[31mtutorial"), **SMALL}
+        shown = f"{folder}/\\x1b[31mtutorial"
+        with aeron_core.MediaDriver(settings, invoker=True) as driver:
+            driver.do_work()
+            driven(LiveSource(), steps)
