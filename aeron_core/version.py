@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+#: Distribution of this package and of the plugins that are built with it.
+DISTRIBUTION: Final = "aeron-core"
 VERSION: Final = "0.1.0"
 
 

@@ -17,9 +17,10 @@ from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined]
 from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.conversion import replace_conversions
 from aeron_core.cli.importing import kill_by_interrupt
-from aeron_core.cli.index import DISTRIBUTION, PLUGIN_COMMANDS, IndexEntry
+from aeron_core.cli.index import PLUGIN_COMMANDS, IndexEntry
 from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, message_of, print_stderr
 from aeron_core.errors import PluginError
+from aeron_core.version import DISTRIBUTION
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

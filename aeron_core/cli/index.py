@@ -112,9 +112,6 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
     ),
 }
 
-#: Distribution of this package and of the plugins below.
-DISTRIBUTION: Final = "aeron-core"
-
 #: Commands that the plugins of this distribution add.
 PLUGIN_COMMANDS: Final[Mapping[str, str]] = {
     "keys": "Keys of secured channels.",

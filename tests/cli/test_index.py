@@ -10,6 +10,7 @@ from aeron_core.cli import index
 from aeron_core.cli.groups import commands_of
 from aeron_core.registry import TABLES, Registry
 from aeron_core.uri.keys import CHANNEL_KEYS
+from aeron_core.version import DISTRIBUTION
 
 
 def commands(entries, path=()):
@@ -47,7 +48,7 @@ def test_the_index_has_what_the_plugins_provide():
     provided = {
         plugin.name: {hook: tuple(sorted(names)) for hook, names in plugin.provides.items()}
         for plugin in Registry.load().plugins()
-        if plugin.distribution == index.DISTRIBUTION
+        if plugin.distribution == DISTRIBUTION
     }
 
     assert provided == index.PLUGINS
@@ -59,7 +60,7 @@ def test_the_index_has_the_keys_of_the_media():
     names = [
         name
         for plugin in registry.plugins()
-        if plugin.distribution == index.DISTRIBUTION
+        if plugin.distribution == DISTRIBUTION
         for name in plugin.provides.get("aeron_media_transports", [])
     ]
 

@@ -11,12 +11,11 @@ from typing import Final
 from aeron_core._native import wire
 from aeron_core._native.clock import Clock
 from aeron_core.cli.doctor.findings import Examination, Finding, Health, judged
-from aeron_core.cli.index import DISTRIBUTION
 from aeron_core.driver.startup_settings import check_strategies
 from aeron_core.errors import AeronError, PluginError
 from aeron_core.registry import Registry
 from aeron_core.spi.protection import ProtectedRole, ProtectorParams
-from aeron_core.version import COMMIT, VERSION
+from aeron_core.version import COMMIT, DISTRIBUTION, VERSION
 
 _MIN_PYTHON: Final = (3, 11)
 #: A module of each extra.

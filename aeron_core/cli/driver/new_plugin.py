@@ -21,9 +21,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from aeron_core.cli.index import DISTRIBUTION, PLUGINS
+from aeron_core.cli.index import PLUGINS
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
+from aeron_core.version import DISTRIBUTION
 
 #: Characters of the longest name. Invented: file names with it remain below the 255 bytes of file systems.
 _MAX_NAME_LENGTH: Final = 64

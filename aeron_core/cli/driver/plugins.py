@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aeron_core.cli.groups import distribution_of, installed_plugins, is_bundled
-from aeron_core.cli.index import DISTRIBUTION, HOOKS, PLUGIN_LIBRARIES, PLUGIN_PACKAGES, PLUGINS
+from aeron_core.cli.index import HOOKS, PLUGIN_LIBRARIES, PLUGIN_PACKAGES, PLUGINS
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.text_table import table_lines
+from aeron_core.version import DISTRIBUTION
 
 
 @dataclass(frozen=True, slots=True)
