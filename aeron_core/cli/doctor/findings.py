@@ -52,6 +52,6 @@ def judged(what: str, found: str, wanted: str, change: str, *, is_good: bool) ->
     return Finding(what, found, wanted, Health.OK if is_good else Health.ADVICE, change)
 
 
-def unknown(what: str, why: str, wanted: str = "") -> Finding:
+def unknown(what: str, why: str, wanted: str = "", change: str = "") -> Finding:
     """Return a finding about a fact that cannot be read; `why` names its source."""
-    return Finding(what, why, wanted, Health.UNKNOWN)
+    return Finding(what, why, wanted, Health.UNKNOWN, change)

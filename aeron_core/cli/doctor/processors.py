@@ -85,7 +85,12 @@ def check_governor(examined: Examination) -> Iterator[Finding]:
         if (governor := machine.text(f"{_CPU}/{name}/cpufreq/scaling_governor")) is not None
     }
     if not governors:
-        yield unknown("frequency governor", "none: the hypervisor or the firmware decides", "performance")
+        yield unknown(
+            "frequency governor",
+            "none: the hypervisor or the firmware decides",
+            "performance",
+            "nothing in a virtual machine: its host decides; else choose maximum performance in the firmware",
+        )
         return
     yield judged(
         "frequency governor",

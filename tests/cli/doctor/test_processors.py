@@ -165,6 +165,15 @@ def test_every_processor_wants_the_governor_performance(patient, governors, outc
     assert patient.health(check_governor, "frequency governor") == outcome
 
 
+def test_a_governor_that_is_unknown_is_changed_elsewhere(patient):
+    finding = patient.findings(check_governor)["frequency governor"]
+
+    assert finding.health.value == "unknown"
+    assert finding.change == (
+        "nothing in a virtual machine: its host decides; else choose maximum performance in the firmware"
+    )
+
+
 @pytest.mark.parametrize(
     ("check", "whats"),
     [
