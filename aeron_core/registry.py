@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from weakref import ref
 
 import pluggy
@@ -24,6 +24,7 @@ from aeron_core.spi.congestion_control import adapt_congestion_control
 from aeron_core.spi.flow_control import adapt_flow_control
 from aeron_core.spi.idle_strategy import adapt_idle_strategy
 from aeron_core.spi.protection import adapt_datagram_protector
+from aeron_core.version import DISTRIBUTION
 
 if TYPE_CHECKING:
     import typer
@@ -52,6 +53,9 @@ TABLES: Mapping[str, str] = {
 #: All hooks.
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("aeron_"))
 
+#: Remedy for a plugin that was built for another SPI version, as the end of an error message.
+REBUILD: Final = "rebuild it against this aeron-core, or install a version that was built against it"
+
 Report = Callable[[BaseException], None]
 
 Endpoint = TypeVar("Endpoint", bound="ChannelEndpoint")
@@ -66,7 +70,9 @@ class InstalledPlugin:
     distribution: str
     version: str
     provides: dict[str, list[str]] = field(default_factory=dict)
-    declares_spi_version: bool = False  # whether one of its modules defines AERON_CORE_SPI_VERSION
+    spi_version: int | None = (
+        None  # AERON_CORE_SPI_VERSION of its module that was checked last, None for none yet
+    )
 
     def __str__(self) -> str:
         version = f" {self.version}" if self.version else ""
@@ -227,6 +233,19 @@ class Registry:
             if check_options is not None:
                 check_options(options)
 
+    def check_spi_version(self, hook: str, text: str) -> None:
+        """Raise PluginError if the entry that `text` names, as for `check`, is of another SPI version or broken.
+
+        Imports the entry, but does not call it: what a factory in plain Python returns is checked when it is made.
+        """
+        name = text.partition(",")[0]
+        # Those of this distribution are built with it, and a driver that starts must not import what it does not use.
+        if self._find(hook, name)[1].distribution == DISTRIBUTION:
+            return
+        entry, installed = self._import(hook, name)
+        if isinstance(entry, type):
+            _check_compiled_classes(entry, installed)
+
     def _find(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
         found = self._tables[hook].get(name)
         if found is None:
@@ -265,7 +284,7 @@ class Registry:
             raise PluginError(
                 f"{TABLES[hook]} {name!r} of {installed} failed: {type(error).__name__}: {error}; {remedy}"
             ) from error
-        _check_compiled_classes(made, installed)
+        _check_compiled_classes(type(made), installed)
         return made
 
     def media(self, name: str) -> MediaTransport:
@@ -289,7 +308,7 @@ class Registry:
                 f"{TABLES[hook]} {name!r} of {installed} returned {product!r}: must be a {base.__qualname__}; "
                 f"{installed.remedy}"
             )
-        _check_compiled_classes(product, installed)
+        _check_compiled_classes(type(product), installed)
         return product
 
     def flow_control(self, name: str, params: FlowControlParams, report: Report) -> FlowControl:
@@ -388,24 +407,24 @@ def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
     built_for = getattr(module, "AERON_CORE_SPI_VERSION", None)
     if built_for is None:
         return
-    installed.declares_spi_version = True
+    installed.spi_version = built_for
     if built_for != wire.SPI_VERSION:
         raise PluginError(
-            f"{installed} was built for SPI version {built_for}, this aeron-core has {wire.SPI_VERSION}: rebuild it "
-            "against this aeron-core, or install a version that was built against it"
+            f"{installed} was built for SPI version {built_for}, this aeron-core has {wire.SPI_VERSION}: "
+            f"{REBUILD}"
         )
 
 
-def _check_compiled_classes(made: object, installed: InstalledPlugin) -> None:
-    """Raise PluginError for an object with compiled methods, its own or inherited, built for another SPI version.
+def _check_compiled_classes(kind: type, installed: InstalledPlugin) -> None:
+    """Raise PluginError for a class with compiled methods, its own or inherited, built for another SPI version.
 
     Also for a plugin that does not define its version: after a change of the base classes, it calls wrong functions.
     """
-    for cls in type(made).__mro__:
+    for cls in kind.__mro__:
         if "__pyx_vtable__" not in vars(cls) or cls.__module__.startswith("aeron_core."):
             continue
         _check_spi_version(sys.modules.get(cls.__module__), installed)
-        if not installed.declares_spi_version:
+        if installed.spi_version is None:
             raise PluginError(
                 f"{installed} has a compiled class, {cls.__module__}.{cls.__qualname__}, and no "
                 f"AERON_CORE_SPI_VERSION: it may be built for another SPI version than {wire.SPI_VERSION}, that of "

@@ -25,6 +25,8 @@ _STRATEGIES: Final = {
     "multicast_flow_control": "aeron_flow_controls",
     "unicast_flow_control": "aeron_flow_controls",
     "congestion_control": "aeron_congestion_controls",
+    "name_resolver": "aeron_name_resolvers",
+    "resolver_fallback": "aeron_name_resolvers",
     **{
         f"{role}_idle_strategy": "aeron_idle_strategies"
         for role in ("conductor", "sender", "receiver", "sharednetwork", "shared")
@@ -98,14 +100,15 @@ def settings_of(settings: DriverFields | Mapping[str, Any] | None) -> DriverFiel
 
 
 def check_strategies(registry: Registry, settings: DriverFields) -> None:
-    """Raise PluginError if a setting names a strategy that is not installed.
+    """Raise PluginError if a setting names a strategy that is not installed, or built for another SPI version.
 
-    Without this check, the first stream that needs the strategy would be refused at run time. As in the reference, the
+    Without this check, each stream that needs the strategy would be refused at run time. As in the reference, the
     idle strategies of agents that the threading mode does not start are checked too.
     """
     for name, hook in _STRATEGIES.items():
         try:
             registry.check(hook, getattr(settings, name))
+            registry.check_spi_version(hook, getattr(settings, name))
         except PluginError as error:
             raise PluginError(f"{name}: {error}") from None
 

@@ -26,8 +26,9 @@ A compiled plugin depends on the layout of the base classes. Its plugin module m
 imported from a compiled module of its own that has `from aeron_core._native cimport wire` and
 `AERON_CORE_SPI_VERSION = wire.SPI_VERSION`; with text in the tables, the module that the text names must define it. A
 plugin built for another version is then refused before its factory is called, because it would call the wrong methods;
-a compiled plugin that defines no version is refused when it is first used. Endpoints that a medium opens, and channels
-that a protector returns, are checked likewise, before anything of them is called.
+a compiled plugin that defines no version is refused when it is first used. A driver does not start if its settings name
+such a strategy. Endpoints that a medium opens, and channels that a protector returns, are checked likewise, before
+anything of them is called.
 """
 
 from aeron_core.spi.congestion_control import (

@@ -216,6 +216,68 @@ def test_a_plugin_for_another_spi_version_runs_if_it_is_python_and_is_refused_if
         ) in text
 
 
+#: `aeron-core` with the SPI version 2.
+NEXT_VERSION = """
+import sys
+from aeron_core._native import wire
+from aeron_core.cli.main import main
+wire.SPI_VERSION = 2
+sys.exit(main())
+"""
+
+
+def run_next_version(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [python, "-c", NEXT_VERSION, *arguments],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ("aeron.unicast.flowcontrol.supplier", "fast-flow-control"),
+        ("aeron.congestioncontrol.supplier", "fast-congestion"),
+    ],
+)
+def test_a_driver_for_another_spi_version_does_not_start_with_a_compiled_plugin_as_its_default(
+    python, tmp_path, setting, name
+):
+    done = run_next_version(python, tmp_path, "driver", f"-D{setting}={name}")
+
+    assert done.returncode == 1
+    assert (
+        f": plugin {name!r} of distribution {name!r} 0.1.0 was built for SPI version 1, this aeron-core has 2: "
+        "rebuild it against this aeron-core, or install a version that was built against it\n"
+    ) in done.stderr
+    assert not (tmp_path / "no-driver").exists()
+
+
+@pytest.mark.system
+def test_the_doctor_shows_the_compiled_plugins_that_were_built_for_another_spi_version(python, tmp_path):
+    done = run_next_version(python, tmp_path, "doctor", "--json")
+
+    plugins = {
+        finding["what"].removeprefix("plugin "): finding
+        for finding in json.loads(done.stdout)
+        if finding["what"].startswith("plugin ")
+    }
+    assert done.returncode == 1
+    assert {name for name, finding in plugins.items() if finding["health"] == "problem"} == {
+        "fast-flow-control",
+        "fast-congestion",
+    }
+    assert plugins["fast-flow-control"]["found"] == "fast-flow-control 0.1.0, built for SPI version 1"
+    assert plugins["fast-flow-control"]["wanted"] == "SPI version 2, or plain Python"
+    assert plugins["my-flow-control"]["found"] == "my-flow-control 0.1.0, loaded"
+
+
 @pytest.mark.parametrize(
     ("name", "fault"),
     [

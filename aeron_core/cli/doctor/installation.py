@@ -13,7 +13,7 @@ from aeron_core._native.clock import Clock
 from aeron_core.cli.doctor.findings import Examination, Finding, Health, judged
 from aeron_core.driver.startup_settings import check_strategies
 from aeron_core.errors import AeronError, PluginError
-from aeron_core.registry import Registry
+from aeron_core.registry import REBUILD, InstalledPlugin, Registry
 from aeron_core.spi.protection import ProtectedRole, ProtectorParams
 from aeron_core.version import COMMIT, DISTRIBUTION, VERSION
 
@@ -55,22 +55,27 @@ def check_plugins(examined: Examination) -> Iterator[Finding]:
         registry = Registry.load()
     except PluginError as error:
         yield Finding(
-            "plugins", str(error), "all can be loaded", Health.PROBLEM, "repair or uninstall the plugin"
+            "plugins",
+            str(error),
+            "all can be loaded",
+            Health.PROBLEM,
+            "repair, rebuild or uninstall the plugin",
         )
         return
     bundled = [plugin for plugin in registry.plugins() if plugin.distribution == DISTRIBUTION]
     yield Finding("plugins", f"{len(bundled)} of {DISTRIBUTION} {VERSION}")
     for plugin in registry.plugins():
         if plugin not in bundled:
-            found = f"{plugin.distribution} {plugin.version}".strip()
-            yield Finding(f"plugin {plugin.name}", f"{found}, loaded", f"SPI version {wire.SPI_VERSION}")
+            yield _plugin(registry, plugin)
     yield from _strategies(registry, examined)
     yield from _security(registry, examined)
     for name in registry.names("aeron_media_transports"):
         try:
             libraries = registry.media(name).libraries
         except PluginError as error:
-            yield Finding(f"medium {name}", str(error), "can be opened", Health.PROBLEM, "repair the plugin")
+            yield Finding(
+                f"medium {name}", str(error), "can be opened", Health.PROBLEM, "repair or rebuild the plugin"
+            )
             continue
         for use, library in libraries.items():
             yield judged(
@@ -80,6 +85,22 @@ def check_plugins(examined: Examination) -> Iterator[Finding]:
                 "install a wheel, or build with isa-l's headers (Debian: libisal-dev)",
                 is_good=library != "zlib",
             )
+
+
+def _plugin(registry: Registry, plugin: InstalledPlugin) -> Finding:
+    what, found = f"plugin {plugin.name}", f"{plugin.distribution} {plugin.version}".strip()
+    wanted = f"SPI version {wire.SPI_VERSION}, or plain Python"
+    try:
+        for hook, names in plugin.provides.items():
+            for name in names:
+                registry.check_spi_version(hook, name)
+    except PluginError as error:
+        if plugin.spi_version in (None, wire.SPI_VERSION):
+            return Finding(what, str(error), wanted, Health.PROBLEM, plugin.remedy)
+        found = f"{found}, built for SPI version {plugin.spi_version}"
+        return Finding(what, found, wanted, Health.PROBLEM, REBUILD)
+    built_for = "" if plugin.spi_version is None else f", built for SPI version {plugin.spi_version}"
+    return Finding(what, f"{found}, loaded{built_for}", wanted)
 
 
 def _security(registry: Registry, examined: Examination) -> Iterator[Finding]:
@@ -102,9 +123,8 @@ def _security(registry: Registry, examined: Examination) -> Iterator[Finding]:
 def _strategies(registry: Registry, examined: Examination) -> Iterator[Finding]:
     try:
         check_strategies(registry, examined.settings)
-        registry.check("aeron_name_resolvers", examined.settings.name_resolver)
     except PluginError as error:
-        change = "change the setting, or install the plugin"
-        yield Finding("strategies of settings", str(error), "installed", Health.PROBLEM, change)
+        change = "change the setting, or install or rebuild the plugin"
+        yield Finding("strategies of settings", str(error), "can be used", Health.PROBLEM, change)
     else:
-        yield Finding("strategies of settings", "installed", "installed")
+        yield Finding("strategies of settings", "installed", "can be used")
