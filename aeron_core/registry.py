@@ -56,6 +56,9 @@ HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("aeron_"))
 #: Remedy for a plugin that was built for another SPI version, as the end of an error message.
 REBUILD: Final = "rebuild it against this aeron-core, or install a version that was built against it"
 
+#: Why a driver does not find a plugin that is installed, as the end of an error message.
+LOADED_AT_START: Final = "a driver loads plugins only when it starts: restart it after you have installed one"
+
 Report = Callable[[BaseException], None]
 
 Endpoint = TypeVar("Endpoint", bound="ChannelEndpoint")
@@ -251,7 +254,8 @@ class Registry:
         if found is None:
             names = ", ".join(self.names(hook)) or "none"
             raise PluginError(
-                f"no {TABLES[hook]} {name!r}; installed: {names}; use one of these, or install the plugin that has it"
+                f"no {TABLES[hook]} {name!r}; installed: {names}; use one of these, or install the plugin that has it; "
+                f"{LOADED_AT_START}"
             )
         return found
 

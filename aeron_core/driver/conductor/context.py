@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.frozen import frozen
+from aeron_core.registry import LOADED_AT_START
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
@@ -89,7 +90,7 @@ class DriverContext:
         if uri.media not in names:
             raise ChannelUriError(
                 f"invalid URI scheme or transport: {uri}: media {uri.media!r} must be one of "
-                f"{', '.join(names)}; other media need a plugin"
+                f"{', '.join(names)}; other media need a plugin; {LOADED_AT_START}"
             )
         medium = self.registry.media(uri.media)
         # Ignored as an unknown key is, the key would leave a stream in the clear.

@@ -18,6 +18,7 @@ from aeron_core.driver.sender.publication_params import (
     AcknowledgedPublicationParams,
     NetworkPublicationParams,
 )
+from aeron_core.registry import LOADED_AT_START
 from aeron_core.spi.flow_control import FlowControlParams
 from aeron_core.uri.parameters import NULL_CORRELATION_ID
 
@@ -119,7 +120,9 @@ def _check_flow_control(context: DriverContext, name: str, channel: str) -> None
         if name
         else "No flow control strategy name specified, URI"
     )
-    raise CommandRefusedError(f"{text}: {channel}: fc must begin with one of {', '.join(installed)}")
+    raise CommandRefusedError(
+        f"{text}: {channel}: fc must begin with one of {', '.join(installed)}; {LOADED_AT_START}"
+    )
 
 
 def _allocate_counters(request: PublicationRequest, storage: StreamStorage) -> None:

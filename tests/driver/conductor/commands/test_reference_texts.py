@@ -128,6 +128,7 @@ def test_a_destination_of_an_unknown_medium_is_an_invalid_channel(lone, manual, 
     error = refusal(lone, getattr(owner, add)(channel))
 
     assert f"invalid URI scheme or transport: {channel}" in str(error)
+    assert "a driver loads plugins only when it starts: restart it after you have installed one" in str(error)
     assert error.code is ErrorCode.INVALID_CHANNEL
 
 
