@@ -136,7 +136,7 @@ def test_segments_beyond_the_limit_are_deleted(start, running_driver, tmp_path):
         publication = client.add_exclusive_publication("aeron:ipc", 7)
         offer(publication, [bytes(30_000)] * 60)
 
-        until(lambda: archive.recording(0).start_position > 0)
+        until(lambda: archive.recordings() and archive.recording(0).start_position > 0)
 
     assert archive.recording(0).start_position % (256 * 1024) == 0
 
