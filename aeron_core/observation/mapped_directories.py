@@ -1,7 +1,8 @@
 """Directories of drivers that running processes use, whatever the names of these directories.
 
-A driver and its clients map `cnc.dat`, and Linux shows the mappings of a process in /proc/PID/maps to its own user and
-to root. Other systems have no such file: nothing is found there.
+A driver and its clients map `cnc.dat`, and Linux shows the mappings of a process in /proc/PID/maps to its own user.
+Processes of other users are not looked at, not even by root: in a mount namespace of its own, a process can show any
+path, such as that of a mount that hangs whoever looks at it. Other systems have no such file: nothing is found there.
 Not found: a directory with a line feed in its path, and one on a file system whose mappings have another device number
 than its files, such as btrfs.
 Invariant: a path is only returned if the file at this path is the one that the process has mapped. A process in a
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -95,9 +97,17 @@ def may_have_driver(directory: Path) -> bool:
 
 def _processes() -> list[str]:
     try:
-        return [name for name in os.listdir(_PROC) if name.isdecimal()][:_MAX_PROCESSES]
+        names = [name for name in os.listdir(_PROC) if name.isdecimal()]
     except OSError:
         return []
+    return list(islice(filter(_is_own, names), _MAX_PROCESSES))
+
+
+def _is_own(pid: str) -> bool:
+    try:
+        return os.stat(f"{_PROC}/{pid}").st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def _mappings_of(pid: str, limit: int) -> bytes:

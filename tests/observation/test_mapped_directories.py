@@ -164,6 +164,15 @@ def test_processes_of_another_user_are_skipped(shared):
     assert shared / "root" not in found
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, which may read the mappings of all processes")
+def test_root_does_not_look_at_paths_that_another_user_chose(tmp_path, proc):
+    proc(7, line(directory(tmp_path / "own")))
+    proc(8, line(directory(tmp_path / "other")))
+    os.chown(tmp_path / "proc" / "8", 65534, 65534)
+
+    assert mapped_directories() == [tmp_path / "own"]
+
+
 def test_what_one_look_reads_and_finds_is_bounded(tmp_path, proc, monkeypatch):
     monkeypatch.setattr(module, "_MAX_OF_PROCESS", 2)
     monkeypatch.setattr(module, "_MAX_DIRECTORIES", 3)

@@ -54,8 +54,8 @@ class Host:
     """What the handshakes need of their socket.
 
     `grant` returns the current secret and its last number, None for a moment in which it changes. `admit` takes the
-    identity that granted a secret, that, its last number, and the salt of the socket at the begin of the handshake.
-    `fresh` returns 8 random bytes.
+    identity that granted a secret, that, its last number, and the salt of the socket and the time at the begin of the
+    handshake. `fresh` returns 8 random bytes.
     """
 
     private_key: bytes = field(repr=False)
@@ -63,7 +63,7 @@ class Host:
     cipher: int
     role: int
     grant: Callable[[], tuple[bytes, int] | None]
-    admit: Callable[[AllowedPeer, bytes, int, bytes], None]
+    admit: Callable[[AllowedPeer, bytes, int, bytes, int], None]
     fresh: Callable[[], bytes]
 
 
@@ -209,9 +209,10 @@ class Handshakes:
             salts.add(salt)
         return found[0] + found[1].to_bytes(8, "little")
 
-    def _admit(self, peer: AllowedPeer, grant: bytes, salt: bytes) -> None:
+    def _admit(self, pending: _OpenHandshake, grant: bytes, salt: bytes) -> None:
+        number = int.from_bytes(grant[32:], "little")
         # The salt is that of the prologue, so the peer has authenticated it.
-        self._host.admit(peer, grant[:32], int.from_bytes(grant[32:], "little"), salt)
+        self._host.admit(pending.peer, grant[:32], number, salt, pending.began_ns)
         self.completed += 1
 
     def _on_cookie(
@@ -280,7 +281,7 @@ class Handshakes:
         state = copy.copy(pending.noise)
         theirs = state.read_second(data[56:])
         self._pending = {key: each for key, each in self._pending.items() if each.noise is not pending.noise}
-        self._admit(pending.peer, theirs, salt)
+        self._admit(pending, theirs, salt)
         grant = self._grant(pending.peer, salt)
         if grant is None:
             return None
@@ -291,4 +292,4 @@ class Handshakes:
     def _on_third(self, data: bytes, pending: _OpenHandshake) -> None:
         head, freshness = data[:64], data[56:64]
         theirs = pending.noise.third(freshness).decrypt(_THIRD_NONCE, data[64:], pending.noise.h + head)
-        self._admit(pending.peer, theirs, data[8:24])
+        self._admit(pending, theirs, data[8:24])

@@ -134,6 +134,7 @@ class _Order(NamedTuple):
     secret: bytes = bytes(_SECRET_LENGTH)
     number: int = 0
     salt: bytes = bytes(_SALT_LENGTH)
+    began_ns: int = sealing.LAST_NS
 
 
 class IdentityProtector(DatagramProtector):
@@ -316,14 +317,14 @@ class IdentityProtector(DatagramProtector):
         self._renewed = b""
         return prk, number
 
-    def _admit(self, peer: AllowedPeer, secret: bytes, number: int, salt: bytes) -> None:
+    def _admit(self, peer: AllowedPeer, secret: bytes, number: int, salt: bytes, began_ns: int) -> None:
         owner = self._owners.get(peer.public_key, 0)
         if owner == 0:
             # The least free one: an order to forget its last identity precedes this admission.
             used = set(self._owners.values())
             owner = next(number for number in itertools.count(1) if number not in used)
             self._owners[peer.public_key] = owner
-        self._orders.append(_Order(sealing.ADMIT, owner, peer.public_key, secret, number, salt))
+        self._orders.append(_Order(sealing.ADMIT, owner, peer.public_key, secret, number, salt, began_ns))
         self._give_orders()
 
     def _give_orders(self) -> int:

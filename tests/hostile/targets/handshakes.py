@@ -55,9 +55,9 @@ class Driver:
         assert found is not None
         return found[:2]
 
-    def _admit(self, peer: AllowedPeer, secret: bytes, number: int, salt: bytes) -> None:
+    def _admit(self, peer: AllowedPeer, secret: bytes, number: int, salt: bytes, began_ns: int) -> None:
         self.admitted.append((peer.public_key, secret, number))
-        assert self.session.order(ADMIT, 1, peer.public_key, secret, number, salt)
+        assert self.session.order(ADMIT, 1, peer.public_key, secret, number, salt, began_ns)
 
     def take(self, datagram: bytes) -> tuple[list[bytes], list[bytes]]:
         """Receive a datagram; return what the agent passes on, and what is sent because of it."""

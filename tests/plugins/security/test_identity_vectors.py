@@ -108,13 +108,13 @@ def test_the_driver_holds_them(vector, monkeypatch):
     assert initiator.on_datagram(messages["second"], "10.0.0.2", 0) == messages["third"]
     assert responder.on_datagram(messages["third"], "10.0.0.1", 0) is None
 
-    assert [(peer.name, secret) for peer, secret, _, _ in admitted] == [
+    assert [(peer.name, secret) for peer, secret, *_ in admitted] == [
         ("responder", vector["responder"]["prk"]),
         ("initiator", vector["initiator"]["prk"]),
     ]
     # Each handshake has four agreements on each side.
     assert initiator.agreements == responder.agreements == 4
-    for peer, secret, number, salt in admitted:
+    for peer, secret, number, salt, _ in admitted:
         role = vector[peer.name]["role"]
         assert salt == salt_of(secret, role, peer.public_key)
         assert opened(vector, role, peer.public_key, secret, number) == [

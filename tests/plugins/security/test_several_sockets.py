@@ -229,7 +229,7 @@ def handshakes_of(private, role, admitted, allowed):
             cipher=1,
             role=role,
             grant=lambda: (bytes(32), 7),
-            admit=lambda peer, secret, number, salt: admitted.append((peer.name, secret, number)),
+            admit=lambda peer, secret, number, *_: admitted.append((peer.name, secret, number)),
             fresh=lambda: os.urandom(8),
         )
     )

@@ -148,12 +148,11 @@ AC_COLD static int ac_admit(
     peer->window[(top / 64) % AC_WINDOW_WORDS] = ~0ULL >> (63 - top % 64);
     peer->seen_ns = now_ns;
     peer->greeted = NULL == parent ? opener->greeting : parent->greeted;
-    ac_confirm(peer, now_ns);
+    ac_confirm(opener, peer, now_ns);
     if (NULL != parent)
     {
         parent->has_next = 1;
         /* Whoever has the secret of a salt has those that follow it: they are confirmed together. */
-        peer->confirmed_ns = parent->confirmed_ns;
         peer->confirm_ns = parent->confirm_ns;
         peer->line = parent->line;
         peer->grant = parent->grant;
@@ -230,16 +229,26 @@ AC_COLD static void ac_obey_grant(
     ac_keys_t keys;
     ac_peer_t *peer = ac_find(opener, salt);
     ac_peer_t *follower = NULL == peer ? ac_follower_of(opener, secret, salt) : NULL;
+    opener->granted_ns[order->owner] = now_ns;
     if (NULL != follower)
     {
-        ac_confirm(follower, now_ns);
+        ac_confirm(opener, follower, now_ns);
         return;
     }
     if (NULL == peer)
     {
+        if (order->began_ns < opener->outdated_ns[order->owner])
+        {
+            return;
+        }
         /* The salt before it, if that is admitted, must not admit it once more. */
         ac_peer_t *parent = ac_parent_of(opener, salt);
         ac_peer_t *before = ac_find(opener, order->before);
+        if (NULL == before)
+        {
+            /* Nothing of it has arrived since its rotation. */
+            before = opener->nexts[ac_index(opener->nexts, AC_BY_NEXT, order->before)];
+        }
         int is_renewal = NULL == parent && NULL != before && before->owner == order->owner;
         uint64_t line = is_renewal ? before->line : grant;
         if (!ac_keys_init(&keys, secret, opener->role, salt, 0) ||
@@ -254,13 +263,15 @@ AC_COLD static void ac_obey_grant(
             peer->grant = grant;
             peer->replace_ns = is_renewal ? now_ns + AC_REPLACE_NS : 0;
         }
-        if (is_renewal && 0 == opener->replace_ns)
+        if (is_renewal)
         {
-            opener->replace_ns = peer->replace_ns;
+            /* An older one that is granted late would count as the newest. */
+            opener->outdated_ns[order->owner] = now_ns;
+            opener->replace_ns = 0 == opener->replace_ns ? peer->replace_ns : opener->replace_ns;
         }
     }
     peer->greeted = opener->greeting;
-    ac_confirm(peer, now_ns);
+    ac_confirm(opener, peer, now_ns);
 }
 
 /* Do what the conductor has ordered, at all sockets of a session. */
@@ -285,6 +296,7 @@ AC_COLD static void ac_obey(ac_opener_t *session, ac_sealer_t *own, int64_t now_
             if (AC_FORGET == order->code)
             {
                 ac_forget(opener, order->owner);
+                opener->granted_ns[order->owner] = opener->outdated_ns[order->owner] = 0;
             }
             else if (!is_admission)
             {

@@ -35,6 +35,7 @@ typedef struct
     uint8_t key[32]; /* public, of the identity */
     uint8_t before[AC_SALT_LENGTH]; /* the salt that the socket sealed with when it granted the secret */
     uint64_t number;
+    int64_t began_ns; /* of the handshake */
     uint32_t owner;
     int32_t code;
 } ac_order_t;
@@ -95,7 +96,7 @@ static void ac_end_passed(ac_exchange_t *exchange)
 /* The conductor gives an order; return 0 if the ring is full. */
 AC_COLD static int ac_give_order(
     ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number,
-    const uint8_t *before)
+    const uint8_t *before, int64_t began_ns)
 {
     uint64_t count = exchange->ordered_count;
     ac_order_t *order = &exchange->orders[count % AC_RING_LENGTH];
@@ -107,6 +108,7 @@ AC_COLD static int ac_give_order(
     memcpy(order->key, key, sizeof(order->key));
     memcpy(order->before, before, sizeof(order->before));
     order->number = number;
+    order->began_ns = began_ns;
     order->owner = owner;
     order->code = code;
     __atomic_store_n(&exchange->ordered_count, count + 1, __ATOMIC_RELEASE);

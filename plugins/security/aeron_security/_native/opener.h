@@ -16,6 +16,11 @@ AC_COLD static int ac_open_unknown(
     uint64_t number;
     memcpy(&number, datagram + 24, sizeof(number));
     ac_peer_t *parent = ac_parent_of(opener, salt);
+    if (NULL != parent && ac_is_unconfirmed(opener, parent))
+    {
+        ac_outdate(opener, parent->salt, parent->owner, now_ns);
+        parent = NULL;
+    }
     /* So the answer of a peer that sends much meanwhile is not beyond a limit. */
     if (AC_FRAMES == datagram[5] && NULL == parent && ac_is_asked(opener, salt, now_ns))
     {
@@ -177,9 +182,9 @@ static int ac_opener_open(
     }
 
     ac_peer_t *peer = ac_find(opener, salt);
-    if (NULL != peer && ac_is_unconfirmed(opener, peer, now_ns))
+    if (NULL != peer && ac_is_unconfirmed(opener, peer))
     {
-        ac_remove(opener, salt);
+        ac_outdate(opener, salt, peer->owner, now_ns);
         peer = NULL;
     }
     if (NULL == peer)
@@ -204,7 +209,7 @@ static int ac_opener_open(
         {
             if (0 != peer->replace_ns)
             {
-                ac_forget_replaced(opener, peer);
+                ac_forget_replaced(opener, peer, now_ns);
             }
             if ((peer->greeted != opener->greeting && 0 != opener->greeting) || now_ns > peer->confirm_ns)
             {

@@ -25,8 +25,8 @@
 #define AC_SILENT_NS 60000000000LL
 #define AC_SWEEP_NS (AC_SILENT_NS / 10)
 #define AC_CONFIRM_NS 30000000000LL /* to twice that after a grant, another one of the same secret is asked for */
-#define AC_UNCONFIRMED_NS 90000000000LL /* and is there at the latest */
-#define AC_REPLACE_NS 2000000000LL /* a secret that replaces another one is used well before */
+#define AC_UNCONFIRMED_NS 30000000000LL /* of asking in vain, until its owner grants another one */
+#define AC_REPLACE_NS 10000000000LL /* a secret that replaces another one is used well before */
 #define AC_TOKEN_STEP_NS 8000000000LL
 #define AC_TOKEN_LENGTH 16
 
@@ -61,8 +61,7 @@ typedef struct
     int64_t greet_again_ns;
     uint64_t line;        /* of the socket that seals with it, which earlier and later salts of that have, too */
     uint64_t grant;       /* number of the grant that admitted it, or a salt that it follows */
-    int64_t confirmed_ns; /* when that one was granted for the last time */
-    int64_t confirm_ns;   /* when it shall be granted again */
+    int64_t confirm_ns;   /* when that one shall be granted again */
     int64_t replace_ns;   /* when salts of earlier grants of its line are forgotten at the latest; 0 if there are none */
 } ac_peer_t;
 
@@ -91,6 +90,8 @@ typedef struct ac_opener
     int greets_left; /* the same of hellos to admitted salts: strangers must not delay the next secret */
     uint64_t grants; /* of a session: of secrets that were not granted before */
     int64_t replace_ns; /* the least of its peers, 0 if there is none */
+    int64_t granted_ns[AC_MAX_OWNERS + 1]; /* by identity: when it granted a secret for the last time */
+    int64_t outdated_ns[AC_MAX_OWNERS + 1]; /* handshakes with it that began before admit no secret any longer */
     int cookies_left;
     int has_identity; /* peers are admitted by handshakes, not by challenges */
     int has_group; /* replies go to a group, and are answered from other addresses */
@@ -276,20 +277,30 @@ AC_COLD static const uint8_t *ac_victim(const ac_opener_t *opener)
     return oldest->salt;
 }
 
-/* Those that were granted at the same time are not confirmed at the same time: each host has limits for handshakes. */
-static inline void ac_confirm(ac_peer_t *peer, int64_t now_ns)
+/* Those that were granted at the same time are not confirmed at the same time, nor is one by all its receivers: each host has
+ * limits for handshakes. */
+static inline void ac_confirm(const ac_opener_t *opener, ac_peer_t *peer, int64_t now_ns)
 {
-    peer->confirmed_ns = now_ns;
-    peer->confirm_ns = now_ns + AC_CONFIRM_NS + AC_CONFIRM_NS * peer->salt[0] / 256;
+    peer->confirm_ns = now_ns + AC_CONFIRM_NS + AC_CONFIRM_NS * (peer->salt[0] ^ opener->token_key[0]) / 256;
 }
 
-/* A grant ends: its holder may be a peer that was removed from its owner's list. */
-static inline int ac_is_unconfirmed(const ac_opener_t *opener, const ac_peer_t *peer, int64_t now_ns)
+/* Return whether the owner of a secret has granted another one, after this one was asked for in vain: then a peer that was
+ * removed from its list may be the only one that seals with it. Without a handshake, such as in a flood, a secret stays. */
+static inline int ac_is_unconfirmed(const ac_opener_t *opener, const ac_peer_t *peer)
 {
-    return opener->has_identity && now_ns - peer->confirmed_ns > AC_UNCONFIRMED_NS;
+    return opener->has_identity && opener->granted_ns[peer->owner] - peer->confirm_ns > AC_UNCONFIRMED_NS;
 }
 
-/* Forget salts that have been silent, or were not granted again. */
+/* Forget a salt that may be in use: a handshake that has begun before must not admit it again, with an earlier number. */
+AC_COLD static void ac_outdate(ac_opener_t *opener, const uint8_t *salt, uint32_t owner, int64_t now_ns)
+{
+    uint8_t copy[AC_SALT_LENGTH];
+    memcpy(copy, salt, AC_SALT_LENGTH);
+    opener->outdated_ns[owner] = now_ns;
+    ac_remove(opener, copy);
+}
+
+/* Forget salts that have been silent, or are not confirmed. */
 AC_COLD static void ac_sweep(ac_opener_t *opener, int64_t now_ns)
 {
     uint8_t salt[AC_SALT_LENGTH];
@@ -297,28 +308,29 @@ AC_COLD static void ac_sweep(ac_opener_t *opener, int64_t now_ns)
     for (int i = 0; i < AC_TABLE_LENGTH; i++)
     {
         /* A removal may move another one to this index. */
-        while (NULL != opener->table[i] && (now_ns - opener->table[i]->seen_ns > AC_SILENT_NS ||
-            ac_is_unconfirmed(opener, opener->table[i], now_ns)))
+        while (NULL != opener->table[i] && now_ns - opener->table[i]->seen_ns > AC_SILENT_NS)
         {
             memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
             ac_remove(opener, salt);
+        }
+        while (NULL != opener->table[i] && ac_is_unconfirmed(opener, opener->table[i]))
+        {
+            ac_outdate(opener, opener->table[i]->salt, opener->table[i]->owner, now_ns);
         }
     }
 }
 
 /* Forget the salts of earlier grants that `peer` replaces, with those that follow them: a peer that was removed from the list
  * of their owner has their secrets. */
-AC_COLD static void ac_forget_replaced(ac_opener_t *opener, ac_peer_t *peer)
+AC_COLD static void ac_forget_replaced(ac_opener_t *opener, ac_peer_t *peer, int64_t now_ns)
 {
-    uint8_t salt[AC_SALT_LENGTH];
     peer->replace_ns = 0;
     for (int i = 0; i < AC_TABLE_LENGTH; i++)
     {
         /* A removal may move another one to this index. */
         while (NULL != opener->table[i] && opener->table[i]->line == peer->line && opener->table[i]->grant < peer->grant)
         {
-            memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
-            ac_remove(opener, salt);
+            ac_outdate(opener, opener->table[i]->salt, opener->table[i]->owner, now_ns);
         }
     }
 }
@@ -336,7 +348,7 @@ AC_COLD static void ac_replace(ac_opener_t *opener, int64_t now_ns)
         }
         if (now_ns >= peer->replace_ns)
         {
-            ac_forget_replaced(opener, peer);
+            ac_forget_replaced(opener, peer, now_ns);
             /* The removals may have moved another one to an index that was visited. */
             i = -1;
             opener->replace_ns = 0;

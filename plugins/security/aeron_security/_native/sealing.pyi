@@ -12,6 +12,7 @@ OVERHEAD: Final[int]
 REASONS: Final[tuple[str, ...]]
 ROTATE_NUMBERS: Final[int]
 ROTATE_INTERVAL_NS: Final[int]
+LAST_NS: Final[int]
 ADMIT: Final[int]
 FORGET: Final[int]
 GREET: Final[int]
@@ -42,7 +43,14 @@ class SealingSession:
     def sockets(self) -> dict[int, SealedDatagrams]: ...
     def grant(self) -> tuple[bytes, int, int] | None: ...
     def order(
-        self, code: int, owner: int, key: bytes, prk: bytes, number: int, before: bytes = ...
+        self,
+        code: int,
+        owner: int,
+        key: bytes,
+        prk: bytes,
+        number: int,
+        before: bytes = ...,
+        began_ns: int = ...,
     ) -> bool: ...
     def take_handshake(self) -> tuple[bytes, SocketAddress, int] | None: ...
     def counts(self) -> dict[str, int]: ...

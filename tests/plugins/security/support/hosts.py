@@ -23,7 +23,7 @@ def host(private, role, admitted):
         cipher=1,
         role=role,
         grant=lambda: (bytes(32), 7),
-        admit=lambda peer, secret, number, salt: admitted.append((peer.name, secret, number)),
+        admit=lambda peer, secret, number, *_: admitted.append((peer.name, secret, number)),
         fresh=lambda: os.urandom(8),
     )
 
