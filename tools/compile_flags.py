@@ -24,6 +24,7 @@ SMALL = {
     "aeron_core._native.address",
     "aeron_core._native.atomic_long",
     "aeron_core._native.buffer",
+    "aeron_core._native.clock",
     "aeron_core._native.commands",
     "aeron_core._native.connections",
     "aeron_core._native.counter",
@@ -32,6 +33,7 @@ SMALL = {
     "aeron_core._native.park",
     "aeron_core._native.peers",
     "aeron_core._native.positions",
+    "aeron_core._native.readiness",
     "aeron_core._native.semaphore",
     "aeron_core._native.wire",
     "aeron_core._native.xorshift",
@@ -70,6 +72,7 @@ SMALL = {
     "aeron_core.driver.sender.publication_events",
     "aeron_core.driver.sender.receiver_proofs",
     "aeron_core.driver.sender.retransmit_handler",
+    "aeron_core.driver.sender.sending_publication",
     "aeron_core.logbuffer.descriptor",
     "aeron_core.logbuffer.gap_filler",
     "aeron_core.logbuffer.unblocker",
@@ -166,7 +169,8 @@ def compile_arguments(name: str) -> list[str]:
 
 def link_arguments() -> list[str]:
     """Return the arguments with which the C compiler links each module."""
-    return sanitizer_arguments() if DEBUG else ["-Wl,--strip-all"]
+    # Without debug information there is none to find by an identifier, of which a wheel has one in each module.
+    return sanitizer_arguments() if DEBUG else ["-Wl,--strip-all", "-Wl,--build-id=none"]
 
 
 def record_flags(ext: Extension, stamp: Path) -> None:

@@ -31,8 +31,8 @@ CHANNELS = (
     "aeron-spy:aeron:udp?endpoint=127.0.0.1:20121",
     "aeron:lumberjack?endpoint=127.0.0.1:20121",
 )
-#: A state in /proc/net/tcp. Source: net/tcp_states.h of Linux.
-ESTABLISHED = "01"
+#: As in an address in /proc/net/tcp.
+PORT = f":{20121:04X} "
 GOSSIP = {"name_resolver": "driver", "resolver_name": "one", "resolver_interface": "127.0.0.1:0"}
 
 # The client runs in another process, because its mappings would be counted with those of the driver.
@@ -53,28 +53,28 @@ def mappings_of(folder: Path) -> list[str]:
     return [line for line in Path("/proc/self/maps").read_text().splitlines() if f" {folder}/" in line]
 
 
-def connections() -> set[str]:
-    """Return the established TCP connections of this network namespace, as targets of descriptors.
+def foreign_connections() -> set[str]:
+    """Return the TCP connections to or from other ports than that of these tests, as targets of descriptors.
 
-    Those of this process are of a session of Spark that other tests have used: its thread opens and closes some.
+    Those of this process are of a session of Spark that other tests have used: its threads open and close some.
     """
     lines = [
         line
         for name in ("tcp", "tcp6")
         for line in Path(f"/proc/self/net/{name}").read_text().splitlines()[1:]
     ]
-    return {f"socket:[{line.split()[9]}]" for line in lines if line.split()[3] == ESTABLISHED}
+    return {f"socket:[{line.split()[9]}]" for line in lines if PORT not in line}
 
 
 def open_descriptors() -> set[tuple[int, str]]:
-    """Return number and target of each open file descriptor, but for connections."""
+    """Return number and target of each open file descriptor, but for foreign connections."""
     descriptors = set()
     for name in os.listdir("/proc/self/fd"):
         # The descriptor that listed the directory is closed by now.
         with suppress(FileNotFoundError):
             descriptors.add((int(name), os.readlink(f"/proc/self/fd/{name}")))
-    connected = connections()
-    return {each for each in descriptors if each[1] not in connected}
+    foreign = foreign_connections()
+    return {each for each in descriptors if each[1] not in foreign}
 
 
 @pytest.fixture
