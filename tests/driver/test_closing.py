@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import socket
 import sys
 import weakref
 from collections.abc import Callable, Iterator
@@ -31,8 +32,7 @@ CHANNELS = (
     "aeron-spy:aeron:udp?endpoint=127.0.0.1:20121",
     "aeron:lumberjack?endpoint=127.0.0.1:20121",
 )
-#: As in an address in /proc/net/tcp.
-PORT = f":{20121:04X} "
+PORT = 20121
 GOSSIP = {"name_resolver": "driver", "resolver_name": "one", "resolver_interface": "127.0.0.1:0"}
 
 # The client runs in another process, because its mappings would be counted with those of the driver.
@@ -53,28 +53,31 @@ def mappings_of(folder: Path) -> list[str]:
     return [line for line in Path("/proc/self/maps").read_text().splitlines() if f" {folder}/" in line]
 
 
-def foreign_connections() -> set[str]:
-    """Return the TCP connections to or from other ports than that of these tests, as targets of descriptors.
+def is_foreign_connection(fd: int) -> bool:
+    """Return whether a descriptor is a TCP connection from and to other ports than that of these tests.
 
-    Those of this process are of a session of Spark that other tests have used: its threads open and close some.
+    Such as those of a session of Spark that other tests have used: its threads open and close some. One that has ended,
+    but is not closed, has no ports.
     """
-    lines = [
-        line
-        for name in ("tcp", "tcp6")
-        for line in Path(f"/proc/self/net/{name}").read_text().splitlines()[1:]
-    ]
-    return {f"socket:[{line.split()[9]}]" for line in lines if PORT not in line}
+    with socket.socket(fileno=os.dup(fd)) as connection:
+        if connection.type != socket.SOCK_STREAM or connection.family == socket.AF_UNIX:
+            return False
+        ports = {connection.getsockname()[1]}
+        with suppress(OSError):
+            ports.add(connection.getpeername()[1])
+    return PORT not in ports
 
 
 def open_descriptors() -> set[tuple[int, str]]:
     """Return number and target of each open file descriptor, but for foreign connections."""
     descriptors = set()
     for name in os.listdir("/proc/self/fd"):
-        # The descriptor that listed the directory is closed by now.
-        with suppress(FileNotFoundError):
-            descriptors.add((int(name), os.readlink(f"/proc/self/fd/{name}")))
-    foreign = foreign_connections()
-    return {each for each in descriptors if each[1] not in foreign}
+        # The descriptor that listed the directory is closed by now, and another thread may close its own.
+        with suppress(OSError):
+            target = os.readlink(f"/proc/self/fd/{name}")
+            if not (target.startswith("socket:") and is_foreign_connection(int(name))):
+                descriptors.add((int(name), target))
+    return descriptors
 
 
 @pytest.fixture
