@@ -43,7 +43,7 @@ _INTERVAL_OF_COST: Final = 100.0
 class MappedDirectories:
     """Finds directories again and again at a bounded cost: it looks at the processes only now and then.
 
-    One thread at a time. A directory that was found is returned as long as it has the file: its driver may have died.
+    Not thread-safe. Returns a directory until its `cnc.dat` is deleted, even if its driver has died.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -118,7 +118,7 @@ def test_a_strategy_that_cannot_be_imported_is_refused(directory, start_with):
     assert not directory.exists()
 
 
-def test_a_strategy_of_this_version_or_in_plain_python_is_accepted(start_with, built_for):
+def test_a_strategy_of_this_version_or_in_plain_python_is_accepted(directory, start_with, built_for):
     class PlainFlowControl:
         def __init__(self, params):
             raise AssertionError("was called")
@@ -127,6 +127,12 @@ def test_a_strategy_of_this_version_or_in_plain_python_is_accepted(start_with, b
     start_with(MaxFlowControl, unicast_flow_control="strange,g:/2")
     start_with(PlainFlowControl, unicast_flow_control="strange")
 
+    assert directory.exists()
 
-def test_a_plugin_of_another_version_that_no_setting_names_does_not_prevent_the_start(start_with, built_for):
+
+def test_a_plugin_of_another_version_that_no_setting_names_does_not_prevent_the_start(
+    directory, start_with, built_for
+):
     start_with(built_for(2), unicast_flow_control="max")
+
+    assert directory.exists()
