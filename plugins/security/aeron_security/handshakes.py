@@ -34,8 +34,10 @@ MAX_FAILED_OF_SOURCE_IN_SECOND: Final = 8
 #: Comparisons of hints in a second, each of 2 us, and cookies that are compared in any case.
 MAX_HINTS_IN_SECOND: Final = 1 << 16
 MIN_COOKIES_IN_SECOND: Final = 64
-#: Sources that have completed a handshake, and need not compete with strangers.
+#: Sources that have completed a handshake, and need not compete with strangers; and the same of their sockets.
 MAX_KNOWN: Final = 1024
+#: What such a socket may cause in a second when others have used up the limits of its source.
+MAX_KNOWN_OF_SOCKET_IN_SECOND: Final = 4
 #: Sockets of one identity whose grants are remembered.
 MAX_SALTS: Final = 64
 _THIRD_NONCE: Final = bytes(12)
@@ -96,6 +98,10 @@ class Handshakes:
         self._failed = Budget(MAX_FAILED_IN_SECOND, MAX_FAILED_OF_SOURCE_IN_SECOND)
         self._hints = Budget(MAX_FAILED_IN_SECOND, MAX_FAILED_OF_SOURCE_IN_SECOND)
         self._known: dict[str, None] = {}
+        self._known_sockets: dict[str, None] = {}
+        # Other hosts of the network of a peer must not keep it from handshakes: one that was removed from its list
+        # would go on in its name.
+        self._reserve = Budget(MAX_IN_SECOND, MAX_KNOWN_OF_SOCKET_IN_SECOND)
         #: By identity that was given the current secret, the salts of its sockets in those handshakes.
         self.granted: dict[bytes, set[bytes]] = {}
         #: Calls of X25519, and handshakes that have ended well.
@@ -119,7 +125,9 @@ class Handshakes:
         for key in [key for key, each in self._pending.items() if now_ns - each.began_ns > MAX_AGE_NS]:
             del self._pending[key]
 
-    def on_datagram(self, data: bytes, source_host: str, now_ns: int, number: int = 0) -> bytes | None:
+    def on_datagram(
+        self, data: bytes, source_host: str, now_ns: int, number: int = 0, source_port: int = 0
+    ) -> bytes | None:
         """Return the answer to a datagram, if there is one. Raises HandshakeRefusedError.
 
         `number` is that of the socket, among several, that has received it and will send the answer.
@@ -133,8 +141,9 @@ class Handshakes:
         if data[5] in (SECOND, THIRD) and pending is None:
             return None
         source, completed = source_of(source_host), self.completed
+        socket = f"{source_host} {source_port}"
         if not self._is_repeated(data, pending):
-            self._check_limit(data[5], source, now_ns)
+            self._check_limit(data[5], source, socket, now_ns)
         try:
             if data[5] == COOKIE:
                 return self._on_cookie(data, pending, (source_host, number), now_ns)
@@ -155,7 +164,8 @@ class Handshakes:
             self._count_failure(data[5], source)
             raise HandshakeRefusedError("handshake") from None
         if self.completed > completed:
-            self._remember(source)
+            _remember(self._known, source)
+            _remember(self._known_sockets, socket)
         return answer
 
     def _is_repeated(self, data: bytes, pending: _OpenHandshake | None) -> bool:
@@ -164,24 +174,21 @@ class Handshakes:
             return False
         return data[5] in (COOKIE, THIRD) or (data[5] == FIRST and pending.first == data[72:])
 
-    def _check_limit(self, kind: int, source: str, now_ns: int) -> None:
+    def _check_limit(self, kind: int, source: str, socket: str, now_ns: int) -> None:
         is_known = source in self._known
         answered, failed = (self._answered, self._failed) if kind == FIRST else (self._begun, self._hints)
         is_allowed = answered.allows(source, now_ns, is_known=is_known)
-        if not (failed.allows(source, now_ns, is_known=is_known) and is_allowed):
+        if failed.allows(source, now_ns, is_known=is_known) and is_allowed:
+            return
+        if socket not in self._known_sockets or not self._reserve.allows(socket, now_ns):
             raise HandshakeRefusedError("busy")
+        self._reserve.spend(socket)
 
     def _count_failure(self, kind: int, source: str) -> None:
         if kind == SECOND:
             self._begun.spend(source)
         elif kind in (FIRST, COOKIE):
             (self._failed if kind == FIRST else self._hints).spend(source)
-
-    def _remember(self, source: str) -> None:
-        self._known.pop(source, None)
-        self._known[source] = None
-        if len(self._known) > MAX_KNOWN:
-            del self._known[next(iter(self._known))]
 
     def _keep(self, key: tuple[bool, bytes, str], pending: _OpenHandshake) -> None:
         self._pending.pop(key, None)
@@ -293,3 +300,10 @@ class Handshakes:
         head, freshness = data[:64], data[56:64]
         theirs = pending.noise.third(freshness).decrypt(_THIRD_NONCE, data[64:], pending.noise.h + head)
         self._admit(pending, theirs, data[8:24])
+
+
+def _remember(known: dict[str, None], name: str) -> None:
+    known.pop(name, None)
+    known[name] = None
+    if len(known) > MAX_KNOWN:
+        del known[next(iter(known))]

@@ -255,7 +255,7 @@ class IdentityProtector(DatagramProtector):
 
     def _on_datagram(self, data: bytes, source: SocketAddress, number: int, now_ns: int) -> None:
         try:
-            answer = self._handshakes.on_datagram(data, source.host, now_ns, number)
+            answer = self._handshakes.on_datagram(data, source.host, now_ns, number, source.port)
         except self._refused_error as error:
             self._refused[error.reason] += 1
             if error.reason in _FAULTS:

@@ -234,3 +234,31 @@ def test_the_limits_of_a_peer_do_not_depend_on_the_identity_that_it_claims():
         made.on_datagram(bytes(first), "10.0.0.9", 0)
 
     assert made.agreements == 1
+
+
+def test_hosts_with_the_source_of_a_socket_that_is_known_do_not_keep_it_from_handshakes():
+    made = Handshakes(host(TWO, 1, []))
+    made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})
+    responder = IdentityPeer(ONE, 0, 1, [public(TWO)])
+    head = b"AeSU" + bytes([1, HELLO, 1, 1]) + b"r" * 16 + responder.salt
+
+    def run(second):
+        cookie = responder.on_datagram(head + b"t" * 16 + bytes(24))
+        first = made.on_datagram(cookie, "2001:db8::1", second * S, source_port=1000)
+        third = made.on_datagram(responder.on_datagram(first), "2001:db8::1", second * S, source_port=1000)
+        assert third[5] == THIRD
+
+    run(1)
+    forged = b"AeSU" + bytes([1, COOKIE, 0, 1]) + bytes(72)
+    for second in range(2, 5):
+        flood_of_firsts(made, ["2001:db8::2"], second)
+        for _ in range(MAX_FAILED_OF_SOURCE_IN_SECOND + 1):
+            with pytest.raises(HandshakeRefusedError):
+                made.on_datagram(forged, "2001:db8::2", second * S, source_port=1000)
+        run(second)
+        # It is given little more.
+        for _ in range(2):
+            with pytest.raises(HandshakeRefusedError, match="identity"):
+                made.on_datagram(forged, "2001:db8::1", second * S, source_port=1000)
+        with pytest.raises(HandshakeRefusedError, match="busy"):
+            made.on_datagram(forged, "2001:db8::1", second * S, source_port=1000)
