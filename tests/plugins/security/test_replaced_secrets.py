@@ -3,11 +3,14 @@
 import os
 
 import pytest
-from aeron_security._native.sealing import ADMIT, GREET, LAST_NS
+from aeron_security._native.sealing import ADMIT, GREET, LAST_NS, SealedDatagrams
 from identities import HELLO, IdentityPeer, public
-from sealed_side import PUBLICATION, SUBSCRIPTION, Side
+from sealed_side import PUBLICATION, SUBSCRIPTION, THERE, Side
+from wire import Wire
 
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.datagrams import PythonDatagramChannel
+from aeron_core.testing import DatagramProbe
 
 OURS, THEIRS, OTHER = bytes([1]) * 32, bytes([2]) * 32, bytes([3]) * 32
 MS, S = 1_000_000, 1_000_000_000
@@ -230,6 +233,58 @@ def test_an_earlier_replacement_that_is_granted_late_does_not_replace_a_later_on
     assert member.receive(later.seal(FRAME), earlier.seal(FRAME)) == [FRAME]
 
 
+def test_sockets_of_an_identity_replace_their_secrets_at_the_same_time(member):
+    old, new = [member.peer() for _ in range(3)], [member.peer() for _ in range(3)]
+    for each in old:
+        member.grant(each)
+    began_ns = member.clock.nano_time()
+    for before, after in zip(old, new, strict=True):
+        member.clock.advance(1 * MS)
+        member.grant(after, before.salt, began_ns=began_ns)
+        # The last one is forgotten before the next one is granted.
+        assert member.receive(after.seal(FRAME)) == [FRAME]
+
+    assert member.receive(*(each.seal(FRAME) for each in new)) == [FRAME] * 3
+    assert member.receive(*(each.seal(FRAME) for each in old)) == []
+
+
+def test_a_late_grant_does_not_bring_back_what_was_forgotten_for_another_one(member):
+    peer = member.peer()
+    member.grant(peer)
+    began_ns = member.clock.nano_time()
+    recorded = [peer.seal(FRAME) for _ in range(3)]
+    assert member.receive(*recorded) == [FRAME] * 3
+    member.clock.advance(1 * S)
+    for _ in range(4096):
+        member.grant(member.peer())
+    assert member.receive(peer.seal(FRAME)) == []
+
+    peer.number = 0
+    member.grant(peer, began_ns=began_ns)
+
+    assert member.receive(*recorded) == []
+
+
+def test_a_late_grant_does_not_admit_what_was_sent_before_a_socket_was_opened():
+    member = Member()
+    peer, began_ns = member.peer(), member.clock.nano_time()
+    member.grant(peer)
+    recorded = [peer.seal(FRAME) for _ in range(3)]
+    assert member.receive(*recorded) == [FRAME] * 3
+    member.clock.advance(1 * S)
+    opened = Wire()
+    probe = DatagramProbe(SealedDatagrams(PythonDatagramChannel(opened), member.session))
+    assert probe.receive() == []
+
+    assert member.session.order(ADMIT, 1, public(THEIRS), peer.prk, 0, peer.salt, began_ns)
+
+    opened.waiting = [(datagram, THERE) for datagram in recorded]
+    assert probe.receive() == []
+    # The socket starts a handshake of its own.
+    assert [datagram[5] for datagram in opened.datagrams()] == [HELLO]
+    assert member.receive(peer.seal(FRAME)) == [FRAME]
+
+
 def test_a_secret_is_replaced_though_nothing_has_arrived_since_its_rotation(member):
     old, new = member.peer(), member.peer()
     member.grant(old)
@@ -289,3 +344,17 @@ def test_one_source_does_not_keep_new_peers_from_a_channel(group):
             greeted += peer.salt in member.hellos()
 
     assert greeted == 20
+
+
+@pytest.mark.parametrize("stranger", [STRANGER, THERE.with_port(3)])
+def test_a_stranger_that_has_seen_a_salt_does_not_keep_its_owner_from_a_handshake(stranger):
+    member = Member()
+    peer, asked = member.peer(), 0
+    for _ in range(20):
+        member.clock.advance(100 * MS)
+        member.receive(b"AeSU\1\0\0\0" + peer.salt + os.urandom(56), source=stranger)
+        member.wire.sent.clear()
+        member.receive(peer.seal(FRAME))
+        asked += [destination for _, destination in member.wire.sent] == [THERE]
+
+    assert asked == 20

@@ -66,11 +66,24 @@ AC_COLD static int ac_is_token(
     return 0;
 }
 
-static int ac_is_asked(const ac_opener_t *opener, const uint8_t *salt, int64_t now_ns)
+/* Set the key of the datagrams of a salt in `asked`. With the source to which a question goes: a stranger that has seen the
+ * salt must not have its owner's questions sent to itself. */
+static inline void ac_put_asked(
+    const ac_opener_t *opener, ac_asked_t *key, const uint8_t *salt, const void *name, size_t name_length)
 {
+    memset(key, 0, sizeof(*key));
+    memcpy(key->salt, salt, AC_SALT_LENGTH);
+    memcpy(key->name, name, opener->has_group ? 0 : name_length < AC_NAME_LENGTH ? name_length : AC_NAME_LENGTH);
+}
+
+static int ac_is_asked(
+    const ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length)
+{
+    ac_asked_t key;
+    ac_put_asked(opener, &key, salt, name, name_length);
     for (int i = 0; i < AC_ASKED; i++)
     {
-        if (opener->asked[i].again_ns > now_ns && 0 == memcmp(opener->asked[i].salt, salt, AC_SALT_LENGTH))
+        if (opener->asked[i].again_ns > now_ns && 0 == memcmp(&opener->asked[i], &key, offsetof(ac_asked_t, again_ns)))
         {
             return 1;
         }
@@ -78,18 +91,20 @@ static int ac_is_asked(const ac_opener_t *opener, const uint8_t *salt, int64_t n
     return 0;
 }
 
-/* Set the challenge of a salt in `reply`, unless one was sent in the last 100 ms or too many were sent to others. The token
- * of a hello is for the address in `name`, as a cookie: otherwise its receiver could cause firsts to other addresses. */
+/* Set the challenge of a salt in `reply`, unless one was sent to this source in the last 100 ms or too many were sent to
+ * others. The token of a hello is for the address in `name`, as a cookie: otherwise its receiver could cause firsts to other
+ * addresses. */
 AC_COLD static void ac_challenge(
     ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length, ac_reply_t *reply)
 {
-    if (opener->replies_left <= 0 || ac_is_asked(opener, salt, now_ns) ||
-        !ac_token(opener, 0, salt, now_ns / AC_TOKEN_STEP_NS, name, name_length, reply->challenge_token))
+    size_t bound_length = opener->has_identity && !opener->has_group ? name_length : 0;
+    if (opener->replies_left <= 0 || ac_is_asked(opener, salt, now_ns, name, name_length) ||
+        !ac_token(opener, 0, salt, now_ns / AC_TOKEN_STEP_NS, name, bound_length, reply->challenge_token))
     {
         return;
     }
     opener->replies_left--;
-    memcpy(opener->asked[opener->asked_next].salt, salt, AC_SALT_LENGTH);
+    ac_put_asked(opener, &opener->asked[opener->asked_next], salt, name, name_length);
     opener->asked[opener->asked_next].again_ns = now_ns + AC_ASK_AGAIN_NS;
     opener->asked_next = (opener->asked_next + 1) % AC_ASKED;
     memcpy(reply->salt, salt, AC_SALT_LENGTH);
@@ -157,11 +172,12 @@ AC_COLD static int ac_admit(
         peer->line = parent->line;
         peer->grant = parent->grant;
         peer->replace_ns = parent->replace_ns;
+        peer->outdated_ns = parent->outdated_ns;
     }
     /* An answer or a grant may be later than that of the next salt. */
     peer->has_next = NULL != ac_find(opener, peer->next_salt);
     ac_remove(opener, grandparent);
-    ac_make_space(opener);
+    ac_make_space(opener, now_ns);
     opener->table[ac_index(opener->table, AC_BY_SALT, salt)] = peer;
     opener->nexts[ac_index(opener->nexts, AC_BY_NEXT, peer->next_salt)] = peer;
     opener->peer_count++;
@@ -221,6 +237,17 @@ AC_COLD static ac_peer_t *ac_follower_of(
     return found;
 }
 
+AC_COLD static void ac_outdate_line(ac_opener_t *opener, uint64_t line, int64_t now_ns)
+{
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    {
+        if (NULL != opener->table[i] && opener->table[i]->line == line)
+        {
+            opener->table[i]->outdated_ns = now_ns;
+        }
+    }
+}
+
 /* Admit a secret that an identity granted, or confirm it if it was granted before. */
 AC_COLD static void ac_obey_grant(
     ac_opener_t *opener, const ac_order_t *order, const ac_secret_t *secret, const uint8_t *salt, uint64_t grant,
@@ -237,19 +264,21 @@ AC_COLD static void ac_obey_grant(
     }
     if (NULL == peer)
     {
-        if (order->began_ns < opener->outdated_ns[order->owner])
+        ac_peer_t *before = ac_find(opener, order->before);
+        if (NULL == before)
+        {
+            /* Nothing of it has arrived since its rotation. */
+            before = ac_parent_of(opener, order->before);
+        }
+        int is_same = NULL != before && before->owner == order->owner;
+        /* Other sockets of the identity replace their secrets at the same time. */
+        if (order->began_ns < (is_same ? before->outdated_ns : opener->outdated_ns[order->owner]))
         {
             return;
         }
         /* The salt before it, if that is admitted, must not admit it once more. */
         ac_peer_t *parent = ac_parent_of(opener, salt);
-        ac_peer_t *before = ac_find(opener, order->before);
-        if (NULL == before)
-        {
-            /* Nothing of it has arrived since its rotation. */
-            before = opener->nexts[ac_index(opener->nexts, AC_BY_NEXT, order->before)];
-        }
-        int is_renewal = NULL == parent && NULL != before && before->owner == order->owner;
+        int is_renewal = NULL == parent && is_same;
         uint64_t line = is_renewal ? before->line : grant;
         if (!ac_keys_init(&keys, secret, opener->role, salt, 0) ||
             !ac_admit(opener, secret, salt, &keys, order->number, now_ns, parent, order->owner))
@@ -266,6 +295,7 @@ AC_COLD static void ac_obey_grant(
         if (is_renewal)
         {
             /* An older one that is granted late would count as the newest. */
+            ac_outdate_line(opener, line, now_ns);
             opener->outdated_ns[order->owner] = now_ns;
             opener->replace_ns = 0 == opener->replace_ns ? peer->replace_ns : opener->replace_ns;
         }

@@ -22,7 +22,7 @@ AC_COLD static int ac_open_unknown(
         parent = NULL;
     }
     /* So the answer of a peer that sends much meanwhile is not beyond a limit. */
-    if (AC_FRAMES == datagram[5] && NULL == parent && ac_is_asked(opener, salt, now_ns))
+    if (AC_FRAMES == datagram[5] && NULL == parent && ac_is_asked(opener, salt, now_ns, name, name_length))
     {
         return AC_UNPROVED;
     }
@@ -41,7 +41,7 @@ AC_COLD static int ac_open_unknown(
         {
             if (length >= AC_HELLO_LENGTH && name_length <= AC_NAME_LENGTH)
             {
-                ac_challenge(opener, salt, now_ns, name, opener->has_group ? 0 : name_length, reply);
+                ac_challenge(opener, salt, now_ns, name, name_length, reply);
             }
             return AC_UNPROVED;
         }
@@ -76,7 +76,7 @@ AC_COLD static int ac_open_unknown(
         return 0;
     }
     ac_keys_free(&keys);
-    ac_challenge(opener, salt, now_ns, "", 0, reply);
+    ac_challenge(opener, salt, now_ns, name, name_length, reply);
     /* A challenge needs no admission. */
     return AC_CHALLENGE == datagram[5] ? 0 : AC_UNPROVED;
 }

@@ -63,11 +63,13 @@ typedef struct
     uint64_t grant;       /* number of the grant that admitted it, or a salt that it follows */
     int64_t confirm_ns;   /* when that one shall be granted again */
     int64_t replace_ns;   /* when salts of earlier grants of its line are forgotten at the latest; 0 if there are none */
+    int64_t outdated_ns;  /* handshakes of its line that began before admit no secret any longer */
 } ac_peer_t;
 
 typedef struct
 {
     uint8_t salt[AC_SALT_LENGTH];
+    uint8_t name[AC_NAME_LENGTH]; /* where it was asked for; zeros if that is a group */
     int64_t again_ns;
 } ac_asked_t;
 
@@ -91,7 +93,7 @@ typedef struct ac_opener
     uint64_t grants; /* of a session: of secrets that were not granted before */
     int64_t replace_ns; /* the least of its peers, 0 if there is none */
     int64_t granted_ns[AC_MAX_OWNERS + 1]; /* by identity: when it granted a secret for the last time */
-    int64_t outdated_ns[AC_MAX_OWNERS + 1]; /* handshakes with it that began before admit no secret any longer */
+    int64_t outdated_ns[AC_MAX_OWNERS + 1]; /* the same of its handshakes with salts that are not admitted */
     int cookies_left;
     int has_identity; /* peers are admitted by handshakes, not by challenges */
     int has_group; /* replies go to a group, and are answered from other addresses */
@@ -240,19 +242,24 @@ AC_COLD static void ac_drop_closed(ac_opener_t *session, int is_all)
 }
 
 /* Let a socket obey the orders of the conductor. Called by the agent before the socket receives: until then it has admitted
- * no salt, so it has missed nothing. Only the agent changes the list, so it needs no lock. */
-AC_COLD static void ac_join(ac_opener_t *session, ac_opener_t *opener)
+ * no salt, so it has missed nothing. A handshake that began before must not admit what was sent before the socket listened.
+ * Only the agent changes the list, so it needs no lock. */
+AC_COLD static void ac_join(ac_opener_t *session, ac_opener_t *opener, int64_t now_ns)
 {
     ac_drop_closed(session, 0);
     __atomic_add_fetch(&opener->holders, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i <= AC_MAX_OWNERS; i++)
+    {
+        opener->outdated_ns[i] = now_ns;
+    }
     opener->is_joined = 1;
     opener->next = session->next;
     session->next = opener;
 }
 
-/* Return the salt to forget for another one: of the identity that has most of them, the one silent for longest. So one that
+/* Return the peer to forget for another one: of the identity that has most of them, the one silent for longest. So one that
  * grants ever new salts forgets its own. Without identities all are of owner 0. */
-AC_COLD static const uint8_t *ac_victim(const ac_opener_t *opener)
+AC_COLD static const ac_peer_t *ac_victim(const ac_opener_t *opener)
 {
     uint16_t counts[AC_MAX_OWNERS + 1] = {0};
     uint32_t most = 0;
@@ -274,7 +281,7 @@ AC_COLD static const uint8_t *ac_victim(const ac_opener_t *opener)
             oldest = peer;
         }
     }
-    return oldest->salt;
+    return oldest;
 }
 
 /* Those that were granted at the same time are not confirmed at the same time, nor is one by all its receivers: each host has
@@ -296,6 +303,11 @@ AC_COLD static void ac_outdate(ac_opener_t *opener, const uint8_t *salt, uint32_
 {
     uint8_t copy[AC_SALT_LENGTH];
     memcpy(copy, salt, AC_SALT_LENGTH);
+    ac_peer_t *parent = ac_find(opener, ac_find(opener, salt)->parent);
+    if (NULL != parent)
+    {
+        parent->outdated_ns = now_ns;
+    }
     opener->outdated_ns[owner] = now_ns;
     ac_remove(opener, copy);
 }
@@ -361,13 +373,12 @@ AC_COLD static void ac_replace(ac_opener_t *opener, int64_t now_ns)
 }
 
 /* Forget another salt if all places are taken. */
-AC_COLD static void ac_make_space(ac_opener_t *opener)
+AC_COLD static void ac_make_space(ac_opener_t *opener, int64_t now_ns)
 {
-    uint8_t salt[AC_SALT_LENGTH];
     if (opener->peer_count >= AC_MAX_PEERS)
     {
-        memcpy(salt, ac_victim(opener), AC_SALT_LENGTH);
-        ac_remove(opener, salt);
+        const ac_peer_t *victim = ac_victim(opener);
+        ac_outdate(opener, victim->salt, victim->owner, now_ns);
     }
 }
 

@@ -80,7 +80,7 @@ cdef extern from "opener.h" nogil:
     ac_opener_t *ac_opener_new(const ac_opener_t *session, int has_group)
     void ac_opener_drop(ac_opener_t *opener)
     void ac_drop_closed(ac_opener_t *session, int is_all)
-    void ac_join(ac_opener_t *session, ac_opener_t *opener)
+    void ac_join(ac_opener_t *session, ac_opener_t *opener, int64_t now_ns)
     void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
     int ac_put_replies(
         const ac_opener_t *session, ac_sealer_t *sealer, ac_reply_t *reply, int64_t now_ns, uint8_t *to, int32_t *lengths)

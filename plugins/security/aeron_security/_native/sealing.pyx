@@ -257,7 +257,7 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef int32_t count = 0, slot, rounds = 0
         cdef int64_t now_ns
         if self._opener.exchange != NULL and not self._opener.is_joined:
-            ac_join(self._session.opener, self._opener)
+            ac_join(self._session.opener, self._opener, self._session.clock.nano_time())
         self._obey()
         # Under a flood, what can be opened must not wait for the next duty cycle, before which the agent may idle.
         while count == 0 and rounds < _RECEIVE_ROUNDS:
