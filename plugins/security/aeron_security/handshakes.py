@@ -11,13 +11,14 @@ import copy
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from cryptography.exceptions import InvalidTag
 
 from aeron_core.errors import ProtocolError
 from aeron_security import noise
 from aeron_security.budgets import Budget, source_of
+from aeron_security.grants import Grants
 from aeron_security.identity_files import AllowedPeer
 from aeron_security.noise import Noise
 
@@ -38,8 +39,6 @@ MIN_COOKIES_IN_SECOND: Final = 64
 MAX_KNOWN: Final = 1024
 #: What such a socket may cause in a second when others have used up the limits of its source.
 MAX_KNOWN_OF_SOCKET_IN_SECOND: Final = 4
-#: Sockets of one identity whose grants are remembered.
-MAX_SALTS: Final = 64
 _THIRD_NONCE: Final = bytes(12)
 
 
@@ -83,6 +82,15 @@ class _OpenHandshake:
     cookies: dict[int, bytes] = field(default_factory=dict)
 
 
+class _Arrival(NamedTuple):
+    """Source, socket and time of a datagram."""
+
+    host: str
+    port: int | None
+    number: int
+    now_ns: int
+
+
 class Handshakes:
     """All handshakes of one socket that have not ended. Used by the conductor only."""
 
@@ -102,8 +110,8 @@ class Handshakes:
         # Other hosts of the network of a peer must not keep it from handshakes: one that was removed from its list
         # would go on in its name.
         self._reserve = Budget(MAX_IN_SECOND, MAX_KNOWN_OF_SOCKET_IN_SECOND)
-        #: By identity that was given the current secret, the salts of its sockets in those handshakes.
-        self.granted: dict[bytes, set[bytes]] = {}
+        #: Of the current secret.
+        self.grants = Grants()
         #: Calls of X25519, and handshakes that have ended well.
         self.agreements = 0
         self.completed = 0
@@ -114,11 +122,12 @@ class Handshakes:
         cookies = max(MIN_COOKIES_IN_SECOND, MAX_HINTS_IN_SECOND // max(len(peers), 1))
         self._hints.total = min(MAX_FAILED_IN_SECOND, cookies)
         self._pending = {key: each for key, each in self._pending.items() if each.peer.public_key in peers}
+        self.grants.await_only(peers)
 
-    def forget_grants(self) -> None:
-        """Forget handshakes with a secret that is no longer used, and which peers have it."""
+    def replace_secret(self, now_ns: int) -> None:
+        """Forget handshakes with a secret that is no longer granted; its peers are given the next one."""
         self._pending.clear()
-        self.granted = {}
+        self.grants.replace(now_ns)
 
     def forget_old(self, now_ns: int) -> None:
         """Forget handshakes that did not end in time, and their keys."""
@@ -126,12 +135,14 @@ class Handshakes:
             del self._pending[key]
 
     def on_datagram(
-        self, data: bytes, source_host: str, now_ns: int, number: int = 0, source_port: int = 0
+        self, data: bytes, source_host: str, now_ns: int, number: int = 0, port: int | None = None
     ) -> bytes | None:
         """Return the answer to a datagram, if there is one. Raises HandshakeRefusedError.
 
-        `number` is that of the socket, among several, that has received it and will send the answer.
+        `number` is that of the socket, among several, that has received it and will send the answer. `port` is that of
+        its source, None if several sockets of a host may have it.
         """
+        arrival = _Arrival(source_host, port, number, now_ns)
         # Messages of a handshake that this socket has not begun cost nothing.
         key = (data[5] in (COOKIE, SECOND), data[8:24], source_host)
         pending = self._pending.get(key)
@@ -141,19 +152,19 @@ class Handshakes:
         if data[5] in (SECOND, THIRD) and pending is None:
             return None
         source, completed = source_of(source_host), self.completed
-        socket = f"{source_host} {source_port}"
+        socket = f"{source_host} {port}"
         if not self._is_repeated(data, pending):
             self._check_limit(data[5], source, socket, now_ns)
         try:
             if data[5] == COOKIE:
-                return self._on_cookie(data, pending, (source_host, number), now_ns)
+                return self._on_cookie(data, pending, arrival)
             if data[5] == FIRST:
-                return self._on_first(data, pending, source_host, now_ns)
+                return self._on_first(data, pending, arrival)
             if pending is None:
                 return None
             answer: bytes | None = None
             if data[5] == SECOND:
-                answer = self._on_second(data, pending, number)
+                answer = self._on_second(data, pending, arrival)
             else:
                 self._on_third(data, pending)
                 del self._pending[key]
@@ -207,13 +218,12 @@ class Handshakes:
     def _header(self, kind: int, own_salt: bytes, salt: bytes) -> bytes:
         return b"AeSU" + bytes([1, kind, self._host.role, self._host.cipher]) + own_salt + salt
 
-    def _grant(self, peer: AllowedPeer, salt: bytes) -> bytes | None:
+    def _grant(self, peer: AllowedPeer, salt: bytes, arrival: _Arrival) -> bytes | None:
         found = self._host.grant()
         if found is None:
             return None
-        salts = self.granted.setdefault(peer.public_key, set())
-        if len(salts) < MAX_SALTS:
-            salts.add(salt)
+        address = None if arrival.port is None else (arrival.host, arrival.port)
+        self.grants.add(peer.public_key, salt, address, arrival.now_ns)
         return found[0] + found[1].to_bytes(8, "little")
 
     def _admit(self, pending: _OpenHandshake, grant: bytes, salt: bytes) -> None:
@@ -222,18 +232,15 @@ class Handshakes:
         self._host.admit(pending.peer, grant[:32], number, salt, pending.began_ns)
         self.completed += 1
 
-    def _on_cookie(
-        self, data: bytes, pending: _OpenHandshake | None, where: tuple[str, int], now_ns: int
-    ) -> bytes:
+    def _on_cookie(self, data: bytes, pending: _OpenHandshake | None, arrival: _Arrival) -> bytes:
         salt, own_salt = data[8:24], data[24:40]
         token, cookie, hint = data[40:56], data[56:72], data[72:80]
-        source_host, number = where
         if pending is None or pending.own_salt != own_salt:
             peer = self._peer_of(token, hint)
-            self._begun.spend(source_of(source_host))
-            pending = self._begin(peer, (own_salt, salt), data[6], now_ns)
-            self._keep((True, salt, source_host), pending)
-        pending.cookies[number] = cookie
+            self._begun.spend(source_of(arrival.host))
+            pending = self._begin(peer, (own_salt, salt), data[6], arrival.now_ns)
+            self._keep((True, salt, arrival.host), pending)
+        pending.cookies[arrival.number] = cookie
         # The same message as before if a first or a second was lost, so that its keys are not computed again.
         return self._header(FIRST, own_salt, salt) + cookie + token + pending.message
 
@@ -255,9 +262,7 @@ class Handshakes:
                 return peer
         raise HandshakeRefusedError("identity")
 
-    def _on_first(
-        self, data: bytes, pending: _OpenHandshake | None, source_host: str, now_ns: int
-    ) -> bytes | None:
+    def _on_first(self, data: bytes, pending: _OpenHandshake | None, arrival: _Arrival) -> bytes | None:
         salt, own_salt, token, message = data[8:24], data[24:40], data[56:72], data[72:]
         if pending is not None and self._is_repeated(data, pending):
             return self._header(SECOND, own_salt, salt) + token + pending.message
@@ -270,18 +275,18 @@ class Handshakes:
             found.append(self._peers[static])
 
         state.read_first(message, self._host.private_key, check)
-        self._answered.spend(source_of(source_host))
-        grant = self._grant(found[0], salt)
+        self._answered.spend(source_of(arrival.host))
+        grant = self._grant(found[0], salt, arrival)
         if grant is None:
             return None
         second = state.write_second(noise.new_ephemeral(self._host.fresh), grant)
-        pending = _OpenHandshake(state, found[0], own_salt, now_ns, second, message)
-        self._keep((False, salt, source_host), pending)
+        pending = _OpenHandshake(state, found[0], own_salt, arrival.now_ns, second, message)
+        self._keep((False, salt, arrival.host), pending)
         return self._header(SECOND, own_salt, salt) + token + second
 
-    def _on_second(self, data: bytes, pending: _OpenHandshake, number: int) -> bytes | None:
+    def _on_second(self, data: bytes, pending: _OpenHandshake, arrival: _Arrival) -> bytes | None:
         salt = data[8:24]
-        if number not in pending.cookies:
+        if arrival.number not in pending.cookies:
             # Of a group that several sockets have joined: the third must be sent by one that has a cookie.
             return None
         # A forged second must not spoil the state for the right one.
@@ -289,11 +294,11 @@ class Handshakes:
         theirs = state.read_second(data[56:])
         self._pending = {key: each for key, each in self._pending.items() if each.noise is not pending.noise}
         self._admit(pending, theirs, salt)
-        grant = self._grant(pending.peer, salt)
+        grant = self._grant(pending.peer, salt, arrival)
         if grant is None:
             return None
         freshness = self._host.fresh()
-        head = self._header(THIRD, pending.own_salt, salt) + pending.cookies[number] + freshness
+        head = self._header(THIRD, pending.own_salt, salt) + pending.cookies[arrival.number] + freshness
         return head + state.third(freshness).encrypt(_THIRD_NONCE, grant, state.h + head)
 
     def _on_third(self, data: bytes, pending: _OpenHandshake) -> None:

@@ -184,9 +184,10 @@ class IdentityProtector(DatagramProtector):
         self._owners: dict[bytes, int] = {}
         self._renewals = 0
         self._renewed = b""
-        # While the next secret is granted: when it is used at the latest, and which sockets shall have it before.
+        # While the next secret is granted: when it is used at the latest.
         self._renew_at_ns: int | None = None
-        self._awaited: dict[bytes, set[bytes]] = {}
+        # Of a group, several sockets of a host may have one address.
+        self._has_group = False
         self._check_at_ns = 0
         self._faults: dict[str, Fault] = {}
         self._refused = dict.fromkeys(("identity", "handshake", "busy"), 0)
@@ -208,6 +209,7 @@ class IdentityProtector(DatagramProtector):
         self, datagrams: DatagramChannel, reply_address: SocketAddress | None = None
     ) -> DatagramChannel:
         """See `DatagramProtector.protect`."""
+        self._has_group |= reply_address is not None
         return sealing.SealedDatagrams(datagrams, self._session, reply_address)
 
     def take_fault(self) -> Fault | None:
@@ -235,7 +237,9 @@ class IdentityProtector(DatagramProtector):
             self._check_at_ns = now_ns + CHECK_INTERVAL_NS
             self._check_list(now_ns)
             self._handshakes.forget_old(now_ns)
-        if self._renew_at_ns is not None and (now_ns >= self._renew_at_ns or self._is_delivered()):
+        if self._renew_at_ns is not None and (
+            now_ns >= self._renew_at_ns or self._handshakes.grants.is_delivered
+        ):
             self._renew()
         busy = self._refused["busy"]
         for taken in range(1, _TAKE_LIMIT + 1):
@@ -255,7 +259,8 @@ class IdentityProtector(DatagramProtector):
 
     def _on_datagram(self, data: bytes, source: SocketAddress, number: int, now_ns: int) -> None:
         try:
-            answer = self._handshakes.on_datagram(data, source.host, now_ns, number, source.port)
+            port = None if self._has_group else source.port
+            answer = self._handshakes.on_datagram(data, source.host, now_ns, number, port)
         except self._refused_error as error:
             self._refused[error.reason] += 1
             if error.reason in _FAULTS:
@@ -279,7 +284,7 @@ class IdentityProtector(DatagramProtector):
         for key in removed:
             if key in self._owners:
                 self._orders.append(_Order(sealing.FORGET, self._owners.pop(key), key))
-        if not removed.isdisjoint(self._handshakes.granted):
+        if self._handshakes.grants.has_any(removed):
             self._deliver(now_ns)
         self._handshakes.set_peers(allowed)
         self._give_orders()
@@ -287,22 +292,16 @@ class IdentityProtector(DatagramProtector):
     def _deliver(self, now_ns: int) -> None:
         """Draw the next secret, and grant it to all peers before it is used."""
         self._renewed = os.urandom(_SECRET_LENGTH)
-        self._awaited = dict(self._handshakes.granted)
-        self._handshakes.forget_grants()
+        self._handshakes.replace_secret(now_ns)
         self._orders.append(_Order(sealing.GREET, 0, self._public_key))
         # A peer that was removed before must not keep its key for longer because another one is removed.
         if self._renew_at_ns is None:
             self._renewals += 1
             self._renew_at_ns = now_ns + DELIVERY_NS
 
-    def _is_delivered(self) -> bool:
-        granted = self._handshakes.granted
-        return all(
-            salts <= granted.get(key, set()) for key, salts in self._awaited.items() if key in self._peers
-        )
-
     def _renew(self) -> None:
-        self._renew_at_ns, self._awaited = None, {}
+        self._renew_at_ns = None
+        self._handshakes.grants.await_only(())
         self._orders.append(_Order(sealing.RENEW, 0, self._public_key, self._renewed))
         self._give_orders()
 

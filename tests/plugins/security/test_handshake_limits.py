@@ -244,8 +244,8 @@ def test_hosts_with_the_source_of_a_socket_that_is_known_do_not_keep_it_from_han
 
     def run(second):
         cookie = responder.on_datagram(head + b"t" * 16 + bytes(24))
-        first = made.on_datagram(cookie, "2001:db8::1", second * S, source_port=1000)
-        third = made.on_datagram(responder.on_datagram(first), "2001:db8::1", second * S, source_port=1000)
+        first = made.on_datagram(cookie, "2001:db8::1", second * S, port=1000)
+        third = made.on_datagram(responder.on_datagram(first), "2001:db8::1", second * S, port=1000)
         assert third[5] == THIRD
 
     run(1)
@@ -254,11 +254,11 @@ def test_hosts_with_the_source_of_a_socket_that_is_known_do_not_keep_it_from_han
         flood_of_firsts(made, ["2001:db8::2"], second)
         for _ in range(MAX_FAILED_OF_SOURCE_IN_SECOND + 1):
             with pytest.raises(HandshakeRefusedError):
-                made.on_datagram(forged, "2001:db8::2", second * S, source_port=1000)
+                made.on_datagram(forged, "2001:db8::2", second * S, port=1000)
         run(second)
         # It is given little more.
         for _ in range(2):
             with pytest.raises(HandshakeRefusedError, match="identity"):
-                made.on_datagram(forged, "2001:db8::1", second * S, source_port=1000)
+                made.on_datagram(forged, "2001:db8::1", second * S, port=1000)
         with pytest.raises(HandshakeRefusedError, match="busy"):
-            made.on_datagram(forged, "2001:db8::1", second * S, source_port=1000)
+            made.on_datagram(forged, "2001:db8::1", second * S, port=1000)
