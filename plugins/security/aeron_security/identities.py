@@ -6,7 +6,6 @@ Invariant: after a peer is removed from the list, it is given no key, and the ke
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 from collections import deque
@@ -18,8 +17,9 @@ from aeron_core.frozen import frozen
 from aeron_core.spi.endpoints import Fault
 from aeron_core.spi.protection import DatagramProtector, ProtectorParams
 from aeron_security._native import sealing
-from aeron_security.identity_files import AllowedPeer, read_identity, read_peers
+from aeron_security.identity_files import AllowedPeer, read_identity
 from aeron_security.options import COMMON_OPTIONS, CommonOptions, check_machine, check_names
+from aeron_security.peer_lists import PeerList
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 #: Name of the protector in a profile.
 NAME: Final = "identities"
 OPTIONS: Final = ("identity", "allow", *COMMON_OPTIONS)
-#: Interval at which a changed list is noticed.
-CHECK_INTERVAL_NS: Final = 250_000_000
+#: Interval at which handshakes that do not end are forgotten.
+_FORGET_INTERVAL_NS: Final = 250_000_000
 #: Time in which a new secret is granted before it is used: a receiver sends a status message each 200 ms at least, and
 #: then takes part in a handshake.
 DELIVERY_NS: Final = 300_000_000
@@ -83,48 +83,6 @@ def check_package(profile: str) -> None:
         ) from None
 
 
-class _PeerList:
-    """The allowed peers in a file, read again when it changes."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._stamp = self._stat()
-        self._peers = read_peers(path)
-        self._problem = ""
-
-    def _stat(self) -> tuple[int, ...]:
-        with contextlib.suppress(OSError):
-            found = os.stat(self._path)
-            # With the time of the change, because a copy may keep that of the modification.
-            times = (found.st_mtime_ns, found.st_ctime_ns)
-            return (*times, found.st_size, found.st_dev, found.st_ino, found.st_mode, found.st_uid)
-        return ()
-
-    def read_changes(self) -> None:
-        """Read the file if it has changed, or could not be read the last time.
-
-        Raises ConfigurationError once for each problem; until it is solved, the previous list stays.
-        """
-        stamp = self._stat()
-        if stamp == self._stamp:
-            return
-        try:
-            peers = read_peers(self._path)
-        except ConfigurationError as error:
-            # The stamp stays, too: a removal of a peer must not be lost because no descriptor was free for a moment.
-            if str(error) != self._problem:
-                self._problem = str(error)
-                raise
-            return
-        self._stamp, self._peers, self._problem = stamp, peers, ""
-
-    def allowed(self, now_ms: int) -> dict[bytes, AllowedPeer]:
-        """Return the peers that have not expired, by public key."""
-        return {
-            each.public_key: each for each in self._peers if each.until_ms is None or now_ms < each.until_ms
-        }
-
-
 class _Order(NamedTuple):
     """The arguments of `SealingSession.order`."""
 
@@ -154,9 +112,9 @@ class IdentityProtector(DatagramProtector):
         self._refused_error = handshakes.HandshakeRefusedError
         private_key = read_identity(options.identity)
         self._public_key = public_key = noise.public_key_of(private_key)
-        self._list = _PeerList(options.allow)
-        self._clock = params.clock
-        self._peers = self._list.allowed(self._clock.epoch_ms())
+        self._list = PeerList.of(options.allow, params.clock)
+        self._peers = self._list.allowed
+        self._list_problem = ""
         self._session = sealing.SealingSession(
             [os.urandom(_SECRET_LENGTH)],
             options.common.cipher,
@@ -188,7 +146,7 @@ class IdentityProtector(DatagramProtector):
         self._renew_at_ns: int | None = None
         # Of a group, several sockets of a host may have one address.
         self._has_group = False
-        self._check_at_ns = 0
+        self._forget_at_ns = 0
         self._faults: dict[str, Fault] = {}
         self._refused = dict.fromkeys(("identity", "handshake", "busy"), 0)
         new = params.new_counter
@@ -233,9 +191,9 @@ class IdentityProtector(DatagramProtector):
     def do_work(self, now_ns: int) -> int:
         """See `DatagramProtector.do_work`."""
         work = self._give_orders()
-        if now_ns >= self._check_at_ns:
-            self._check_at_ns = now_ns + CHECK_INTERVAL_NS
-            self._check_list(now_ns)
+        self._check_list(now_ns)
+        if now_ns >= self._forget_at_ns:
+            self._forget_at_ns = now_ns + _FORGET_INTERVAL_NS
             self._handshakes.forget_old(now_ns)
         if self._renew_at_ns is not None and (
             now_ns >= self._renew_at_ns or self._handshakes.grants.is_delivered
@@ -272,12 +230,13 @@ class IdentityProtector(DatagramProtector):
             channel.send_handshake(answer, source)
 
     def _check_list(self, now_ns: int) -> None:
-        try:
-            self._list.read_changes()
-        except ConfigurationError as error:
-            self._faults["list"] = Fault(f"kept the list of peers as it was: {error}", "")
-        allowed = self._list.allowed(self._clock.epoch_ms())
-        if allowed == self._peers:
+        self._list.check(now_ns)
+        if self._list.problem != self._list_problem:
+            self._list_problem = self._list.problem
+            if self._list_problem:
+                self._faults["list"] = Fault(f"kept the list of peers as it was: {self._list_problem}", "")
+        allowed = self._list.allowed
+        if allowed is self._peers:
             return
         removed = self._peers.keys() - allowed.keys()
         self._peers = allowed

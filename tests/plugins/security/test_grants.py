@@ -2,7 +2,8 @@
 
 import pytest
 from aeron_security.grants import MAX_AGE_NS, MAX_SOCKETS, Grants
-from aeron_security.identities import CHECK_INTERVAL_NS, DELIVERY_NS, IdentityProtector
+from aeron_security.identities import DELIVERY_NS, IdentityProtector
+from aeron_security.peer_lists import CHECK_INTERVAL_NS
 from hosts import DYNAMIC, Load, value
 
 from aeron_core.spi import ProtectedRole
