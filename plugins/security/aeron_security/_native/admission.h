@@ -117,7 +117,9 @@ AC_COLD static void ac_greet(
     ac_opener_t *opener, ac_peer_t *peer, int length, int64_t now_ns, const void *name, size_t name_length,
     ac_reply_t *reply)
 {
-    if (opener->greets_left <= 0 || now_ns < peer->greet_again_ns || length < AC_HELLO_LENGTH ||
+    uint8_t *share = &opener->greets[peer->owner];
+    if (opener->greets_left <= 0 || *share >= (opener->has_group ? AC_GROUP_SHARE : AC_SHARE) ||
+        now_ns < peer->greet_again_ns || length < AC_HELLO_LENGTH ||
         name_length > AC_NAME_LENGTH ||
         !ac_token(
             opener, 0, peer->salt, now_ns / AC_TOKEN_STEP_NS, name, opener->has_group ? 0 : name_length,
@@ -126,6 +128,7 @@ AC_COLD static void ac_greet(
         return;
     }
     opener->greets_left--;
+    ++*share;
     peer->greet_again_ns = now_ns + AC_ASK_AGAIN_NS;
     memcpy(reply->salt, peer->salt, AC_SALT_LENGTH);
     reply->challenges = 1;
@@ -184,9 +187,9 @@ AC_COLD static int ac_admit(
     return 1;
 }
 
-/* Return the count of a source: that of its address, or of its network of 64 bits. A stranger does not know which others
- * have the same: the hash depends on the key of tokens. */
-AC_COLD static uint8_t *ac_share_of(ac_opener_t *opener, const void *name)
+/* Return the count of a source in `shares`: that of its address, or of its network of 64 bits. A stranger does not know which
+ * others have the same: the hash depends on the key of tokens. */
+AC_COLD static uint8_t *ac_share_of(const ac_opener_t *opener, uint8_t *shares, const void *name)
 {
     const struct sockaddr_in6 *six = name;
     uint64_t address = 0, keys[2];
@@ -201,7 +204,7 @@ AC_COLD static uint8_t *ac_share_of(ac_opener_t *opener, const void *name)
     }
     memcpy(keys, opener->token_key, sizeof(keys));
     address = (address ^ keys[0]) * (keys[1] | 1);
-    return &opener->shares[((address ^ address >> 29) * (keys[1] | 1)) >> 58];
+    return &shares[((address ^ address >> 29) * (keys[1] | 1)) >> 58];
 }
 
 /* Forget all that an identity granted. */

@@ -10,6 +10,8 @@
 #define AC_FIRST_LENGTH 168
 #define AC_NAME_LENGTH 32 /* of sockaddr_in and sockaddr_in6 */
 #define AC_RING_LENGTH 64 /* a power of two */
+#define AC_KIND_LENGTH (AC_RING_LENGTH / 4)
+#define AC_KNOWN_LENGTH (AC_KIND_LENGTH / 4)
 
 enum
 {
@@ -45,7 +47,8 @@ typedef struct
     ac_passed_t passed[AC_RING_LENGTH];
     uint64_t passed_count;
     uint64_t taken_count;
-    /* By kind, of which each has a quarter of the ring: a flood of firsts does not keep cookies out. */
+    /* By kind, of which each has a quarter of the ring: a flood of firsts does not keep cookies out. A quarter of that is for
+     * admitted salts: nor do strangers keep peers out. */
     uint64_t passed_of[4];
     uint64_t taken_of[4];
     ac_order_t orders[AC_RING_LENGTH];
@@ -53,15 +56,17 @@ typedef struct
     uint64_t done_count;
 } ac_exchange_t;
 
-/* The agent passes a datagram to the conductor; return 0 if the ring has no place for its kind. */
+/* The agent passes a datagram to the conductor; return 0 if the ring has no place for its kind. `is_known`: its salt is
+ * admitted. */
 AC_COLD static int ac_pass(
     ac_exchange_t *exchange, int kind, const uint8_t *data, int length, const void *name, size_t name_length,
-    uint32_t socket)
+    uint32_t socket, int is_known)
 {
+    uint64_t most = AC_KIND_LENGTH - (is_known ? 0 : AC_KNOWN_LENGTH);
     uint64_t count = exchange->passed_count;
     ac_passed_t *passed = &exchange->passed[count % AC_RING_LENGTH];
     /* Acquire: the conductor has finished with the slot. The ring is full if all kinds have their quarter. */
-    if (exchange->passed_of[kind] - __atomic_load_n(&exchange->taken_of[kind], __ATOMIC_RELAXED) >= AC_RING_LENGTH / 4 ||
+    if (exchange->passed_of[kind] - __atomic_load_n(&exchange->taken_of[kind], __ATOMIC_RELAXED) >= most ||
         count - __atomic_load_n(&exchange->taken_count, __ATOMIC_ACQUIRE) >= AC_RING_LENGTH)
     {
         return 0;

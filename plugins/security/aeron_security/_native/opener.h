@@ -26,7 +26,7 @@ AC_COLD static int ac_open_unknown(
     {
         return AC_UNPROVED;
     }
-    uint8_t *share = ac_share_of(opener, name);
+    uint8_t *share = ac_share_of(opener, opener->shares, name);
     int most = opener->has_identity && opener->has_group ? AC_GROUP_SHARE : AC_SHARE;
     if (NULL != parent ? opener->next_left <= 0 : opener->unknown_left <= 0 || *share >= most)
     {
@@ -86,6 +86,26 @@ static int ac_is_own(const ac_sealer_t *own, const uint8_t *salt)
     return 0 == memcmp(salt, own->salt, AC_SALT_LENGTH) || 0 == memcmp(salt, own->previous_salt, AC_SALT_LENGTH);
 }
 
+/* Take a cookie from a budget; return 0 if none is left. An admitted salt has one for itself in each: a stranger does not know
+ * it, and another host, which has seen it, uses up its own share. */
+AC_COLD static int ac_take_cookie(ac_opener_t *opener, ac_peer_t *peer, const void *name)
+{
+    uint8_t *share = ac_share_of(opener, opener->cookies, name);
+    if (NULL != peer && peer->cookie_ns != opener->budget_until_ns && opener->known_cookies_left > 0)
+    {
+        peer->cookie_ns = opener->budget_until_ns;
+        opener->known_cookies_left--;
+        return 1;
+    }
+    if (opener->cookies_left <= 0 || *share >= AC_COOKIE_SHARE)
+    {
+        return 0;
+    }
+    opener->cookies_left--;
+    ++*share;
+    return 1;
+}
+
 /* Check a datagram of a handshake: answer a hello in `reply`, pass another one to the conductor. Return 0, the reason of a
  * refusal, or -1 if it is for another socket. */
 AC_COLD static int ac_open_handshake(
@@ -94,6 +114,7 @@ AC_COLD static int ac_open_handshake(
 {
     int kind = datagram[5];
     const uint8_t *salt = datagram + 8;
+    ac_peer_t *peer = ac_find(opener, salt);
     if (!ac_is_own(own, datagram + 24))
     {
         return -1;
@@ -108,11 +129,10 @@ AC_COLD static int ac_open_handshake(
     }
     if (AC_HELLO == kind)
     {
-        if (opener->cookies_left <= 0)
+        if (!ac_take_cookie(opener, peer, name))
         {
             return AC_BUSY;
         }
-        opener->cookies_left--;
         reply->hello_length =
             ac_put_cookie(reply->hello, own, datagram, opener->public_key) &&
             ac_token(opener, 1, salt, now_ns / AC_TOKEN_STEP_NS, name, name_length, reply->hello + 56) ? AC_HELLO_LENGTH : 0;
@@ -124,7 +144,8 @@ AC_COLD static int ac_open_handshake(
     {
         return AC_BAD_HANDSHAKE;
     }
-    return ac_pass(opener->exchange, kind - AC_COOKIE, datagram, length, name, name_length, socket) ? 0 : AC_BUSY;
+    return ac_pass(opener->exchange, kind - AC_COOKIE, datagram, length, name, name_length, socket, NULL != peer) ? 0
+                                                                                                                : AC_BUSY;
 }
 
 /* Open a datagram in place. Return 0 if it may be used: frames are then behind its header, and all others have had their
@@ -164,9 +185,11 @@ static int ac_opener_open(
     {
         opener->budget_until_ns = now_ns + AC_BUDGET_NS;
         memset(opener->shares, 0, sizeof(opener->shares));
+        memset(opener->cookies, 0, sizeof(opener->cookies));
+        memset(opener->greets, 0, sizeof(opener->greets));
         opener->unknown_left = opener->next_left = AC_BUDGET;
         opener->replies_left = opener->greets_left = opener->has_group ? AC_GROUP_BUDGET : AC_BUDGET;
-        opener->cookies_left = AC_COOKIE_BUDGET;
+        opener->cookies_left = opener->known_cookies_left = AC_COOKIE_BUDGET;
         if (now_ns >= opener->sweep_ns)
         {
             ac_sweep(opener, now_ns);

@@ -20,6 +20,7 @@
 #define AC_SHARE 16 /* of a budget, for sources with one hash */
 #define AC_GROUP_SHARE 2 /* the same, where each causes a hello to a group */
 #define AC_COOKIE_BUDGET 512
+#define AC_COOKIE_SHARE 64
 #define AC_BUDGET_NS 10000000LL
 #define AC_ASK_AGAIN_NS 100000000LL
 #define AC_SILENT_NS 60000000000LL
@@ -57,6 +58,7 @@ typedef struct
     uint64_t top; /* greatest number */
     uint64_t window[AC_WINDOW_WORDS];
     int64_t seen_ns;
+    int64_t cookie_ns; /* the end of the budget of which it has had its cookie */
     uint32_t greeted; /* the last greeting in which a handshake took place */
     int64_t greet_again_ns;
     uint64_t line;        /* of the socket that seals with it, which earlier and later salts of that have, too */
@@ -86,6 +88,8 @@ typedef struct ac_opener
     uint64_t forgotten; /* salts: a token from before one was forgotten must not admit it again */
     int64_t budget_until_ns;
     uint8_t shares[AC_SHARES]; /* datagrams of unknown salts that were checked, by a hash of their sources */
+    uint8_t cookies[AC_SHARES]; /* the same of cookies to unknown salts */
+    uint8_t greets[AC_MAX_OWNERS + 1]; /* hellos to admitted salts, by identity: one must not keep others from theirs */
     int unknown_left;          /* and that may still be checked */
     int next_left;             /* the same of next salts: strangers must not delay a rotation */
     int replies_left; /* challenges, answers and hellos that may still be sent */
@@ -94,7 +98,8 @@ typedef struct ac_opener
     int64_t replace_ns; /* the least of its peers, 0 if there is none */
     int64_t granted_ns[AC_MAX_OWNERS + 1]; /* by identity: when it granted a secret for the last time */
     int64_t outdated_ns[AC_MAX_OWNERS + 1]; /* the same of its handshakes with salts that are not admitted */
-    int cookies_left;
+    int cookies_left; /* for unknown salts */
+    int known_cookies_left; /* for admitted ones, one each: strangers must not delay handshakes with them */
     int has_identity; /* peers are admitted by handshakes, not by challenges */
     int has_group; /* replies go to a group, and are answered from other addresses */
     uint8_t public_key[32];
