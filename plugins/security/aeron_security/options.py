@@ -67,7 +67,7 @@ def check_machine(profile: str, options: CommonOptions) -> None:
         raise ConfigurationError(f"{heading}: found no libcrypto.so.3: {LIBRARY_REMEDY}")
     if not (sealing.has_fresh_numbers() or options.allows_weak_freshness):
         raise ConfigurationError(
-            f"{heading}: the processor has no instruction for random numbers, without which two copies of one "
-            f"virtual machine may use a key twice: set allow_weak_freshness=true if no snapshot of this machine is "
-            f"started twice"
+            f"{heading}: the processor has no instruction for random numbers (RDRAND or RNDR), without which two "
+            f"copies of one virtual machine may use a key twice: set allow_weak_freshness=true if no snapshot of this "
+            f"machine is started twice"
         )

@@ -152,3 +152,91 @@ def test_a_processor_without_an_instruction_for_random_numbers_is_not_asked_for_
     subprocess.run(["cc", "-w", f"-I{native}", "-o", tmp_path / "old", tmp_path / "old.c"], check=True)
 
     assert subprocess.run([tmp_path / "old"], check=False).returncode == 0
+
+
+#: Prints whether there are fresh numbers, and 100 of them.
+ARM_PROCESSOR = """
+#include <stdio.h>
+#include "sealing.h"
+int main(void)
+{
+    uint64_t number = 0;
+    printf("%d\\n", ac_has_fresh_numbers());
+    for (int i = 0; i < 100 && ac_fresh_number(&number); i++)
+    {
+        printf("%016llx\\n", (unsigned long long)number);
+    }
+    return !ac_random(&number, sizeof(number));
+}
+"""
+RNDR = "mrs %0, s3_3_c2_c4_0"
+ARM_TOOLS = ("aarch64-linux-gnu-gcc", "qemu-aarch64-static")
+
+
+@pytest.fixture
+def run_on_arm(tmp_path):
+    """Return a function that compiles the program for aarch64, and runs it on an emulated processor.
+
+    The function replaces the instruction by another one, of which it may be a part.
+    """
+    missing = [tool for tool in ARM_TOOLS if shutil.which(tool) is None]
+    if missing:
+        pytest.skip(
+            f"found no {' and no '.join(missing)}: on Debian, packages gcc-aarch64-linux-gnu, qemu-user-static"
+        )
+
+    def run(processor, instruction=RNDR):
+        native = Path(__file__).parents[3] / "plugins" / "security" / "aeron_security" / "_native"
+        text = (native / "sealing.h").read_text(encoding="ascii")
+        assert RNDR in text
+        (tmp_path / "sealing.h").write_text(text.replace(RNDR, instruction), encoding="ascii")
+        (tmp_path / "arm.c").write_text(ARM_PROCESSOR, encoding="ascii")
+        options = ["-O3", "-std=gnu11", "-static", "-Wall", "-Wno-unused-function", f"-I{native}"]
+        program = tmp_path / "arm"
+        subprocess.run([ARM_TOOLS[0], *options, "-o", program, tmp_path / "arm.c"], check=True)
+        made = subprocess.run(
+            [ARM_TOOLS[1], "-cpu", processor, program], check=True, capture_output=True, text=True
+        )
+        found, *numbers = made.stdout.split()
+        return found == "1", numbers
+
+    return run
+
+
+def test_a_processor_with_rndr_gives_a_new_number_each_time(run_on_arm):
+    found, numbers = run_on_arm("max")
+
+    assert found
+    assert len(set(numbers)) == 100
+    # Any bit is set in some of them.
+    together = 0
+    for number in numbers:
+        together |= int(number, 16)
+    assert together == (1 << 64) - 1
+
+
+def test_a_processor_without_rndr_is_not_asked_for_a_number(run_on_arm):
+    # The instruction would end the process.
+    assert run_on_arm("cortex-a57") == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("instruction", "found"),
+    [
+        # What a processor without a number, with one, and a defective one do.
+        ("mov %0, 5\\n\\tcmp xzr, xzr", False),
+        ("mov %0, 5\\n\\tcmp sp, 0", True),
+        ("mov %0, 0\\n\\tcmp sp, 0", False),
+        ("mov %0, -1\\n\\tcmp sp, 0", False),
+    ],
+)
+def test_a_number_of_rndr_is_used_only_if_the_processor_has_made_one(run_on_arm, instruction, found):
+    assert run_on_arm("max", instruction) == (found, ["0000000000000005"] * 100 * found)
+
+
+def test_rndr_is_read_again_if_there_is_no_number(run_on_arm):
+    # Of two reads in a row, one in four fails: the lowest bits of the number are the flag.
+    _, numbers = run_on_arm("max", f"{RNDR}\\n\\ttst %0, 3")
+
+    assert len(numbers) == 100
+    assert all(int(number, 16) & 3 for number in numbers)

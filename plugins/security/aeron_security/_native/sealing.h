@@ -231,14 +231,44 @@ static int ac_has_instruction(void)
     return is_there;
 }
 
-__attribute__((target("rdrnd"))) static int ac_fresh_number(uint64_t *number)
+__attribute__((target("rdrnd"))) static int ac_use_instruction(uint64_t *number)
 {
     unsigned long long value;
+    /* It reports by the carry flag whether there is a number. */
+    int is_made = __builtin_ia32_rdrand64_step(&value);
+    *number = value;
+    return is_made;
+}
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+#define AC_HWCAP2_RNG (1ul << 16) /* linux/arch/arm64/include/uapi/asm/hwcap.h */
+
+static int ac_has_instruction(void)
+{
+    return 0 != (getauxval(AT_HWCAP2) & AC_HWCAP2_RNG);
+}
+
+static int ac_use_instruction(uint64_t *number)
+{
+    uint64_t is_made;
+    /* The register RNDR, by its number, because older assemblers do not know its name. A read sets the zero flag if there is
+     * no number. Volatile: each read gives another one. */
+    __asm__ volatile("mrs %0, s3_3_c2_c4_0\n\tcset %1, ne" : "=r"(*number), "=r"(is_made) : : "cc");
+    return (int)is_made;
+}
+#else
+static int ac_has_instruction(void) { return 0; }
+static int ac_use_instruction(uint64_t *number) { (void)number; return 0; }
+#endif
+
+static int ac_fresh_number(uint64_t *number)
+{
+    uint64_t value;
     /* A processor without the instruction would end the process by SIGILL. */
     for (int i = 0; i < 10 && ac_has_instruction(); i++)
     {
         /* Some processors return only ones, or zeros, as if that were a random number. */
-        if (__builtin_ia32_rdrand64_step(&value) && 0 != value && ~0ULL != value)
+        if (ac_use_instruction(&value) && 0 != value && ~0ULL != value)
         {
             *number = value;
             return 1;
@@ -252,10 +282,6 @@ static int ac_has_fresh_numbers(void)
     uint64_t number;
     return ac_fresh_number(&number);
 }
-#else
-static int ac_has_fresh_numbers(void) { return 0; }
-static int ac_fresh_number(uint64_t *number) { (void)number; return 0; }
-#endif
 
 static inline int ac_random(void *to, size_t length)
 {
