@@ -5,6 +5,8 @@ Needs root and iproute2.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import json
 import os
 import shutil
@@ -23,6 +25,7 @@ from forked import start_program
 PEERS = Path(__file__).parent / "peers"
 HOST = PEERS / "host.py"
 SWITCH = PEERS / "switch.py"
+ATTACKER = PEERS / "attacker.py"
 COUNT = 9
 SUBNET = "10.77.0"
 
@@ -44,6 +47,8 @@ class Conditions:
 
 
 ROUGH = Conditions(delay=20, jitter=10, loss=5, reorder=10, duplicate=2)
+#: The jitter changes the order of most datagrams.
+HOSTILE = Conditions(delay=1, jitter=1, loss=5, reorder=5, duplicate=0)
 
 
 @dataclass
@@ -86,6 +91,27 @@ class Process:
             line = found()
         assert line is not None, f"no output {wanted}, only {self.output[-5:]} {self.noise[-20:]}"
         return line
+
+    def await_state(self, is_wanted: Callable[[dict[str, Any]], bool], timeout: float = 60) -> dict[str, Any]:
+        """Wait until the last line of output with a state is as wanted, and return it."""
+
+        def found() -> dict[str, Any]:
+            with contextlib.suppress(StopIteration):
+                state = next(line for line in reversed(self.output) if "security" in line)
+                return state if is_wanted(state) else {}
+            return {}
+
+        with self._grown:
+            self._grown.wait_for(lambda: found() or self._has_ended, timeout)
+            state = found()
+        assert state, f"not in the wanted state: {self.output[-3:]} {self.noise[-20:]}"
+        return state
+
+    def write_line(self) -> None:
+        """Write a line to its standard input."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
 
     def last(self, key: str) -> object:
         """Return the last output with a key."""
@@ -154,25 +180,57 @@ def machines() -> Iterator[Machines]:
         subprocess.run(["ip", "link", "del", bridge], check=False, capture_output=True)
 
 
-@pytest.fixture
-def rough(machines: Machines) -> Iterator[Conditions]:
-    """Impair the links to all machines by netem or, on kernels without it, by an equivalent switch."""
-    # Datagrams of a GSO run cross the links one by one, so that each is impaired separately.
+@contextlib.contextmanager
+def _single_datagrams(machines: Machines) -> Iterator[None]:
+    """Let datagrams of a GSO run cross the links one by one, so that each is impaired separately."""
     for name in machines.names:
         ip("-n", name, "link", "set", "eth0", "gso_max_segs", 1)
-    switch = None
     try:
-        if not all(_set_netem(port, ROUGH) for port in machines.ports):
-            switch = _start_switch(machines, ROUGH)
-        yield ROUGH
+        yield
     finally:
-        if switch is not None:
-            output, _ = switch.communicate(timeout=10)
-            print(f"by {SWITCH.name}: {output}")
         for name, port in zip(machines.names, machines.ports, strict=True):
             subprocess.run(["tc", "qdisc", "del", "dev", port, "root"], check=False, capture_output=True)
             ip("link", "set", port, "master", machines.bridge)
             ip("-n", name, "link", "set", "eth0", "gso_max_segs", 65535)
+
+
+@pytest.fixture
+def rough(machines: Machines) -> Iterator[Conditions]:
+    """Impair the links to all machines by netem or, on kernels without it, by an equivalent switch."""
+    switch = None
+    with _single_datagrams(machines):
+        try:
+            if not all(_set_netem(port, ROUGH) for port in machines.ports):
+                switch = _start_switch(machines, ROUGH)
+            yield ROUGH
+        finally:
+            if switch is not None:
+                output, _ = switch.communicate(timeout=10)
+                print(f"by {SWITCH.name}: {output}")
+
+
+@pytest.fixture
+def attacker(machines: Machines) -> Iterator[Callable[[], dict[str, int]]]:
+    """Connect all machines by a switch that attacks sealed channels; return a function that ends it.
+
+    The function returns how many packets it has sent, by kind.
+    """
+    with _single_datagrams(machines):
+        switch = _start_switch(machines, HOSTILE, ATTACKER)
+
+        def end() -> dict[str, int]:
+            output, _ = switch.communicate(timeout=20)
+            *noise, counts = output.splitlines()
+            assert noise == []
+            found: dict[str, int] = ast.literal_eval(counts)
+            return found
+
+        try:
+            yield end
+        finally:
+            if switch.poll() is None:
+                switch.kill()
+                switch.wait()
 
 
 def _set_netem(port: str, conditions: Conditions) -> bool:
@@ -188,11 +246,13 @@ def _set_netem(port: str, conditions: Conditions) -> bool:
     return result.returncode == 0
 
 
-def _start_switch(machines: Machines, conditions: Conditions) -> subprocess.Popen[str]:
+def _start_switch(
+    machines: Machines, conditions: Conditions, program: Path = SWITCH
+) -> subprocess.Popen[str]:
     for port in machines.ports:
         ip("link", "set", port, "nomaster")
     switch = subprocess.Popen(
-        [sys.executable, str(SWITCH), *map(str, astuple(conditions)), *machines.ports],
+        [sys.executable, str(program), *map(str, astuple(conditions)), *machines.ports],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -205,17 +265,19 @@ def _start_switch(machines: Machines, conditions: Conditions) -> subprocess.Pope
 
 @pytest.fixture
 def start(machines: Machines) -> Iterator[Callable[..., Process]]:
-    """Start `host.py` on a machine; it is terminated after the test."""
+    """Start `host.py`, or another program, on a machine; it is terminated after the test."""
     parent = Path("/dev/shm")
     root = Path(tempfile.mkdtemp(prefix="aeron-netns-", dir=parent if parent.is_dir() else None))
     processes: list[Process] = []
 
-    def start_one(index: int, command: str, channel: str, *numbers: int, **environment: str) -> Process:
+    def start_one(
+        index: int, command: str, channel: str, *numbers: int, program: Path = HOST, **environment: str
+    ) -> Process:
         directory = root / str(len(processes))
         within = ["ip", "netns", "exec", machines.names[index]]
         arguments = [command, str(directory), channel, *map(str, numbers)]
         process = start_program(
-            [*within, sys.executable, str(HOST), *arguments],
+            [*within, sys.executable, str(program), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -95,8 +95,8 @@ def send(port: socket.socket, packet: bytes) -> None:
         print(error, flush=True)
 
 
-def main(*arguments: str) -> None:
-    switch = Switch(tuple(map(float, arguments[:5])), list(arguments[5:]))
+def main(*arguments: str, kind: type[Switch] = Switch) -> None:
+    switch = kind(tuple(map(float, arguments[:5])), list(arguments[5:]))
     print("ready", flush=True)
     switch.run()
     print(dict(switch.counts), flush=True)
