@@ -89,7 +89,13 @@ STREAM_COUNTERS = {
         "what `aeron-core archive` has refused or let wait, by kind: clients, requests, seconds in which a host had "
         "too many requests",
     ),
+    "PROTECTION": (
+        "security-…",
+        "what the protector of a secured channel or of the name resolver has done; see [secured "
+        "channels](../how-to/secure-channels.md)",
+    ),
 }
+
 
 #: Counters of the built-in name resolvers.
 RESOLVER_COUNTERS = {

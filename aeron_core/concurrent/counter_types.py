@@ -4,7 +4,7 @@
                     label: "<name>: <registration id> <session id> <stream id> <channel>"; that of a
                     subscriber position ends with " @<join position>"
     channel         key: channel length i32, channel
-                    label: "<name>: <channel>"
+                    label: "<name>: <channel>"; that of a name resolver has "name resolver" for a channel
     bound address   key: counter id of the channel status i32, address length i32, address
                     label: "<name>: <counter id of the channel status> <address>"
     client          key: client id i64
@@ -49,13 +49,20 @@ RECEIVER_NAKS_SENT: Final = 20  # number of NAKs sent for one image
 RECORDING_POSITION: Final = 100
 # Not of Aeron: above the ids of its driver, archive and cluster, of which only 2001 is higher (`csv_table` of
 # `aeron_resolvers`). 1021 and 1022 are in `_native.peers`, 1023 is in `aeron_resolvers.driver`. The next free
-# id is 1025.
+# id is 1026.
 #: Counters of a medium for one channel endpoint.
 MEDIA: Final = 1020
 PEER: Final = peers.COUNTER_TYPE_PEER
 REFUSALS: Final = peers.COUNTER_TYPE_REFUSALS
 #: What an archive that is served has refused. Source: aeron_core.archive.server.limit_counters.
 ARCHIVE_LIMITS: Final = 1024
+#: What a datagram protector has done at one channel endpoint, named by its label; key as that of a channel. The value
+#: only grows. Source: aeron_core.spi.protection.
+PROTECTION: Final = 1025
+#: Names of the counters of protectors, of type PROTECTION or REFUSALS, begin with the first text. Those that begin with
+#: the second one count datagrams that were not opened, and end with the reason.
+SECURITY_NAME: Final = "security-"
+SECURITY_REFUSED_NAME: Final = "security-refused-"
 
 #: Types whose key holds a session id, a stream id and a channel.
 STREAM_TYPES: Final = frozenset(

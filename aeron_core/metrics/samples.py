@@ -1,4 +1,4 @@
-"""Metrics of a driver and their values: system counters by name, stream counters with labels, others by id.
+"""Metrics of a driver and their values: system counters by name, others with their stream, their channel or their id.
 
 Not here: how a monitoring system names and receives them (prometheus, opentelemetry).
 """
@@ -106,6 +106,28 @@ STREAM_METRICS: Final = {
         "subscriber_position_bytes", "Position up to which the subscriber has read.", grows=True
     ),
 }
+_ENDPOINT_LABELS: Final = ("channel", "registration_id")
+#: Datagrams that the protector of an endpoint did not open, and what else it counts; `name` as in its SPI.
+SECURITY_REFUSED: Final = Metric(
+    "security_refused_datagrams",
+    "Datagrams that a secured channel has refused.",
+    grows=True,
+    labels=("reason", *_ENDPOINT_LABELS),
+)
+SECURITY_EVENTS: Final = Metric(
+    "security_events",
+    "What a secured channel has done: datagrams sealed and opened, handshakes, changes of keys.",
+    grows=True,
+    labels=("name", *_ENDPOINT_LABELS),
+)
+REFUSED_CONNECTIONS: Final = Metric(
+    "refused_connections",
+    "Connections that a channel endpoint or its peer has refused.",
+    grows=True,
+    labels=("name", *_ENDPOINT_LABELS),
+)
+#: Metrics of counters of channel endpoints.
+ENDPOINT_METRICS: Final = (SECURITY_REFUSED, SECURITY_EVENTS, REFUSED_CONNECTIONS)
 _COUNTER: Final = Metric(
     "counter", "Any other counter, by id.", grows=False, labels=("id", "type_id", "label")
 )
@@ -119,11 +141,20 @@ _SIZE: Final = Metric(
     "directory_size_bytes", "Size of the file system of the driver's directory.", grows=False, unit="By"
 )
 #: All metrics. Those of the driver itself first.
-METRICS: Final = (HEARTBEAT_AGE, _FREE, _SIZE, *SYSTEM_METRICS, *STREAM_METRICS.values(), _COUNTER)
+METRICS: Final = (
+    HEARTBEAT_AGE,
+    _FREE,
+    _SIZE,
+    *SYSTEM_METRICS,
+    *STREAM_METRICS.values(),
+    *ENDPOINT_METRICS,
+    _COUNTER,
+)
 
 
 def counter_samples(records: Iterable[CounterRecord]) -> Iterator[Sample]:
     """Yield one sample for each counter."""
+    of_endpoints: set[tuple[str, ...]] = set()
     for record in records:
         owner = owner_of(record) if record.type_id in STREAM_METRICS else None
         if record.type_id == types.SYSTEM and record.id < len(SYSTEM_METRICS):
@@ -132,7 +163,31 @@ def counter_samples(records: Iterable[CounterRecord]) -> Iterator[Sample]:
             labels = (owner.stream_id, owner.session_id, owner.registration_id)
             yield Sample(STREAM_METRICS[record.type_id], (*map(str, labels), owner.channel), record.value)
         else:
-            yield Sample(_COUNTER, (str(record.id), str(record.type_id), record.label), record.value)
+            sample = _endpoint_sample(record)
+            # A client may allocate a counter with the type and the label of another one. Prometheus refuses two series
+            # with the same labels.
+            if sample is not None and (key := (sample.metric.name, *sample.labels)) not in of_endpoints:
+                of_endpoints.add(key)
+                yield sample
+            else:
+                yield Sample(_COUNTER, (str(record.id), str(record.type_id), record.label), record.value)
+
+
+def _endpoint_sample(record: CounterRecord) -> Sample | None:
+    """Return the sample of a counter of a protector or of refusals; None if it is another one.
+
+    Names are constants of media and protectors and channels those of local clients: no label is what a peer has sent.
+    """
+    name, colon, channel = record.label.partition(": ")
+    if not colon or record.type_id not in (types.PROTECTION, types.REFUSALS):
+        return None
+    if name.startswith(types.SECURITY_REFUSED_NAME):
+        metric, name = SECURITY_REFUSED, name.removeprefix(types.SECURITY_REFUSED_NAME)
+    elif record.type_id == types.PROTECTION:
+        metric, name = SECURITY_EVENTS, name.removeprefix(types.SECURITY_NAME)
+    else:
+        metric = REFUSED_CONNECTIONS
+    return Sample(metric, (name, channel, str(record.registration_id)), record.value)
 
 
 def driver_samples(files: DriverFiles, records: Iterable[CounterRecord] | None = None) -> Iterator[Sample]:

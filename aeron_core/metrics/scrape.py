@@ -18,16 +18,28 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from aeron_core._native import wire
 from aeron_core.concurrent.counter_types import (
+    PROTECTION,
     PUBLISHER_LIMIT,
     RECEIVER_POSITION,
+    REFUSALS,
+    SECURITY_NAME,
+    SECURITY_REFUSED_NAME,
     SUBSCRIBER_POSITION,
     SYSTEM,
     CounterOwner,
+    channel_key,
 )
 from aeron_core.concurrent.counters import NOT_FREE_TO_REUSE, CounterRecord
 from aeron_core.errors import ProtocolError
 from aeron_core.frozen import frozen
-from aeron_core.metrics.samples import HEARTBEAT_AGE, STREAM_METRICS, SYSTEM_METRICS
+from aeron_core.metrics.samples import (
+    HEARTBEAT_AGE,
+    REFUSED_CONNECTIONS,
+    SECURITY_EVENTS,
+    SECURITY_REFUSED,
+    STREAM_METRICS,
+    SYSTEM_METRICS,
+)
 from aeron_core.observation.driver_files import DRIVER_TIMEOUT_MS
 from aeron_core.observation.drivers import DriverState
 
@@ -39,6 +51,16 @@ MAX_LINE_LENGTH: Final = 16 * 1024
 _INT64: Final = 1 << 63
 _TYPES: Final = {f"{_PREFIX}{metric.name}": type_id for type_id, metric in STREAM_METRICS.items()}
 _SYSTEM_IDS: Final = {f"{_PREFIX}{metric.name}": number for number, metric in enumerate(SYSTEM_METRICS)}
+#: Type, start of the label, and label of the metric that continues it, of counters of channel endpoints. Which of the
+#: refusals of a protector have the type REFUSALS is not in the metrics.
+_OF_ENDPOINTS: Final = {
+    f"{_PREFIX}{metric.name}": (type_id, prefix, metric.labels[0])
+    for metric, type_id, prefix in (
+        (SECURITY_REFUSED, PROTECTION, SECURITY_REFUSED_NAME),
+        (SECURITY_EVENTS, PROTECTION, SECURITY_NAME),
+        (REFUSED_CONNECTIONS, REFUSALS, ""),
+    )
+}
 _HEARTBEAT: Final = f"{_PREFIX}{HEARTBEAT_AGE.name}"
 _LAG: Final = f"{_PREFIX}query_lag_bytes"
 _AGE: Final = f"{_PREFIX}query_lag_seconds"
@@ -98,6 +120,8 @@ def is_set_back(before: Iterable[CounterRecord], now: Iterable[CounterRecord]) -
 def _grows(record: CounterRecord) -> bool:
     if record.type_id == SYSTEM:
         return record.id in range(len(SYSTEM_METRICS)) and SYSTEM_METRICS[record.id].grows
+    if record.type_id in (PROTECTION, REFUSALS):
+        return True
     metric = STREAM_METRICS.get(record.type_id)
     return metric is not None and metric.grows
 
@@ -124,6 +148,12 @@ def _record_of(metric: str, labels: Mapping[str, str], value: int) -> CounterRec
             return _record(
                 _id_of(metric, key), _TYPES[metric], key, owner.label(metric), value, registration_id
             )
+        if metric in _OF_ENDPOINTS:
+            type_id, prefix, name = _OF_ENDPOINTS[metric]
+            label, key = f"{prefix}{labels[name]}: {labels['channel']}", channel_key(labels["channel"])
+            registration_id = int(labels["registration_id"])
+            identity = f"{label} {registration_id}".encode(errors="replace")
+            return _record(_id_of(metric, identity), type_id, key, label, value, registration_id)
         if metric == f"{_PREFIX}counter":
             return _record(int(labels["id"]), int(labels["type_id"]), b"", labels["label"], value)
     except (KeyError, ValueError, OverflowError):

@@ -1,7 +1,7 @@
 """Fields of the keys of counters, decoded by the type of the counter.
 
     stream          registration_id, session_id, stream_id, channel
-    channel status  channel
+    channel status  channel, also of counters of a medium or a protector, and of refusals
     bound address   channel_status_id, address
     client          client_id
     recording       recording_id, session_id, source
@@ -20,7 +20,14 @@ from aeron_core.concurrent.counter_types import owner_of
 from aeron_core.concurrent.counters import CounterRecord
 
 _CHANNEL_TYPES: Final = frozenset(
-    {types.SEND_CHANNEL_STATUS, types.RECEIVE_CHANNEL_STATUS, types.MDC_DESTINATIONS}
+    {
+        types.SEND_CHANNEL_STATUS,
+        types.RECEIVE_CHANNEL_STATUS,
+        types.MDC_DESTINATIONS,
+        types.MEDIA,
+        types.REFUSALS,
+        types.PROTECTION,
+    }
 )
 
 

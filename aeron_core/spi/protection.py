@@ -56,9 +56,14 @@ class ProtectedRole(IntEnum):
 class ProtectorParams:
     """Parameters of the protector of one channel endpoint, or of a name resolver.
 
-    `options` are those of the profile, as text. The two functions return a new counter of the endpoint, whose label
-    begins with the given name; the second one for a counter of datagrams refused for a reason. They may be called on
-    the conductor while the endpoint is open, and raise StorageError if no counter is free.
+    `options` are those of the profile, as text. The two functions return a new counter of the endpoint. Its label is
+    the given name, a colon and the channel. The second one is for refusals that applications learn of, such as that of
+    a peer with another key. They may be called on the conductor while the endpoint is open, and raise StorageError if
+    no counter is free.
+
+    Both only count up. Their names are constants of the protector, without values of peers: `security-WHAT`, or
+    `security-refused-REASON` for datagrams that it has not opened. So metrics show them as
+    `aeron_security_events_total{name="WHAT"}` and `aeron_security_refused_datagrams_total{reason="REASON"}`.
     """
 
     profile: str
@@ -134,7 +139,7 @@ class TransformingProtector(DatagramProtector):
         self.overhead = transform.overhead
         self._transform = transform
         self._report = report
-        self._refusals = params.new_refusal_counter(f"security-refused {params.profile}")
+        self._refusals = params.new_refusal_counter("security-refused-unopened")
 
     def protect(
         self, datagrams: DatagramChannel, reply_address: SocketAddress | None = None

@@ -148,6 +148,29 @@ def _streams(board: dashboard.Dashboard) -> None:
     )
 
 
+def _security(board: dashboard.Dashboard) -> None:
+    board.with_row(dashboard.Row("Secured channels"))
+    for title, name, label, about in (
+        (
+            "Refused datagrams",
+            "refused_datagrams",
+            "reason",
+            "Datagrams that secured channels do not accept. A few of each peer that starts are unproved.",
+        ),
+        (
+            "Sealed, opened, handshakes, keys",
+            "events",
+            "name",
+            "Datagrams that secured channels send and accept, handshakes, and changes of keys.",
+        ),
+    ):
+        rate = f"rate(aeron_security_{name}_total{_DRIVER}[$__rate_interval])"
+        legend = f"{{{{instance}}}} {{{{channel}}}} {{{{{label}}}}}"
+        board.with_panel(
+            _plot(title, "cps", about, (f"sum by (instance, channel, {label}) ({rate})", legend))
+        )
+
+
 def _recordings(board: dashboard.Dashboard) -> None:
     board.with_row(dashboard.Row("Recordings"))
     board.with_panel(
@@ -194,6 +217,7 @@ def build() -> Dashboard:
         board.with_variable(variable)
     _drivers(board)
     _streams(board)
+    _security(board)
     _recordings(board)
     _queries(board)
     built = board.build()

@@ -305,3 +305,47 @@ def test_every_alert_has_a_severity_and_a_remedy():
         for rule in group["rules"]:
             assert set(rule["annotations"]) == {"summary", "description"}
             assert rule["labels"]["severity"] in {"warning", "critical"}
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool of Prometheus is not installed")
+@pytest.mark.parametrize(
+    ("refusals", "firing"),
+    [
+        ("0+6x120", set()),
+        # Many from the start of a driver: the alert ends when they are usual.
+        ("0+600x120", {6}),
+        ("0+600x60 37000+6000x60", {6, 70}),
+    ],
+)
+def test_the_alert_for_refused_datagrams_fires_while_their_rate_has_risen(tmp_path, refusals, firing):
+    series = (
+        'aeron_security_refused_datagrams_total{instance="i",channel="c",reason="forged",registration_id="7"}'
+    )
+    fires = 'count(ALERTS{alertname="AeronRefusedDatagrams",alertstate="firing"})'
+    tests = [
+        {
+            "expr": fires,
+            "eval_time": f"{minute}m",
+            "exp_samples": [{"labels": "{}", "value": 1}] if minute in firing else [],
+        }
+        for minute in (6, 50, 70, 119)
+    ]
+    document = {
+        "rule_files": [str(DEPLOY / "prometheus" / "alerts.yaml")],
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": [{"series": series, "values": refusals}],
+                "promql_expr_test": tests,
+            }
+        ],
+    }
+    file = tmp_path / "test.yaml"
+    file.write_text(json.dumps(document))
+
+    done = subprocess.run(
+        ["promtool", "test", "rules", file], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr

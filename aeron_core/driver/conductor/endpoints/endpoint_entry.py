@@ -64,7 +64,7 @@ class EndpointEntry:
         profile = profile_of(self.context.settings, self.transport, self.channel.uri)
         if profile is not None:
             self.protector = open_protector(
-                self.context, profile, role, self.new_counter, self.new_refusal_counter
+                self.context, profile, role, self._new_protector_counter, self.new_refusal_counter
             )
 
     def frame_mtu(self, mtu: int) -> int:
@@ -116,6 +116,9 @@ class EndpointEntry:
         Raises StorageError if no counter is free.
         """
         return self._new_counter(counter_types.REFUSALS, name)
+
+    def _new_protector_counter(self, name: str) -> AtomicCounter:
+        return self._new_counter(counter_types.PROTECTION, name)
 
     def new_peer_counter(self, name: str) -> PeerCounter:
         """Return a new counter that shows clients whether a peer is connected.

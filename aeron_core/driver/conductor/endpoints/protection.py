@@ -119,7 +119,7 @@ def open_resolver_protector(context: DriverContext) -> DatagramProtector | None:
 
     def new_counter(name: str) -> AtomicCounter:
         return stream_counters.allocate_channel_counter(
-            context.counters, counter_types.MEDIA, name, "name resolver", -1
+            context.counters, counter_types.PROTECTION, name, "name resolver", -1
         )
 
     return open_protector(context, profile, ProtectedRole.RESOLVER, new_counter, new_counter)

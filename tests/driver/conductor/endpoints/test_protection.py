@@ -220,7 +220,7 @@ def test_what_a_protector_refuses_is_counted(pair):
 
     pair.run_for(1_000_000_000)
 
-    counter = pair.receiver.find_counter("security-refused orders")
+    counter = pair.receiver.find_counter("security-refused-unopened: ")
     assert pair.receiver.counters.value(counter.id) > 0
     assert pair.receiver.counted("invalid_packets") == 0
     assert SIGNED in counter.label
