@@ -91,11 +91,33 @@ STREAM_COUNTERS = {
     ),
     "PROTECTION": (
         "security-…",
-        "what the protector of a secured channel or of the name resolver has done; see [secured "
-        "channels](../how-to/secure-channels.md)",
+        "what the protector of a secured channel or of the name resolver has done; see [secured channels]"
+        "(#secured-channels)",
     ),
 }
 
+#: Counters of the built-in protectors, without the start `security-`, and the modes that have them.
+SECURITY_COUNTERS = {
+    "sealed": ("both", "datagrams sealed"),
+    "opened": ("both", "datagrams accepted"),
+    "rotations": ("both", "changes of the traffic key by time or number"),
+    "handshakes": ("identities", "handshakes that have ended well"),
+    "rekeys": ("identities", "keys replaced because a peer was removed from the list, or has expired there"),
+    "refused-plain": ("both", "not sealed, or damaged in the first bytes"),
+    "refused-secret": ("both", "sealed with another secret, or in the other mode"),
+    "refused-role": ("both", "of a socket of the same side"),
+    "refused-echo": ("both", "sent by this socket"),
+    "refused-busy": ("both", "of unknown peers, or of handshakes, beyond the limits"),
+    "refused-forged": ("both", "with a wrong seal: another cipher, changed on the path, or forged"),
+    "refused-replayed": ("both", "received before, or overtaken by more than 2048 others"),
+    "refused-unproved": ("both", "of a peer that has not proved yet that it sends now"),
+    "refused-handshake": ("identities", "of handshakes: late, forged or damaged"),
+    "refused-identity": ("identities", "of a host that is not in the list, or has expired there"),
+}
+#: Those that `Aeron.watch_peers` reports.
+SECURITY_REFUSALS = frozenset(
+    {"refused-plain", "refused-secret", "refused-role", "refused-forged", "refused-identity"}
+)
 
 #: Counters of the built-in name resolvers.
 RESOLVER_COUNTERS = {
@@ -260,6 +282,16 @@ def counters_page() -> Iterator[str]:
     yield "\n## Streams, channels and clients\n\n| type | label prefix | value |\n|---|---|---|"
     for name, (label, meaning) in STREAM_COUNTERS.items():
         yield f"| {getattr(counter_types, name)} | `{label}` | {meaning} |"
+    yield "\n## Secured channels\n"
+    yield (
+        "Of type 1025; those marked * have type 1022, which `Aeron.watch_peers` reports to applications, except at a "
+        "name resolver. Labels are `security-NAME: CHANNEL`; key and registration id are those of the channel, as of "
+        "`snd-channel`. [Metrics](../how-to/monitor-drivers.md) have the name or reason and the channel as labels. "
+        "Protectors of other plugins have names of their own.\n"
+    )
+    yield "| label prefix | mode | what is counted: datagrams, but for changes and handshakes |\n|---|---|---|"
+    for name, (mode, meaning) in SECURITY_COUNTERS.items():
+        yield f"| `security-{name}`{' *' if name in SECURITY_REFUSALS else ''} | {mode} | {meaning} |"
     yield "\n## Name resolvers\n\n| type | label prefix | value |\n|---|---|---|"
     for type_id, (label, meaning) in RESOLVER_COUNTERS.items():
         yield f"| {type_id} | `{label}` | {meaning} |"

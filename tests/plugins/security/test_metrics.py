@@ -1,5 +1,8 @@
 """Metrics of secured channels: names and reasons as labels, and nothing that the network has sent."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hosts import SECURED, flow, messages_of
 
@@ -10,6 +13,7 @@ from aeron_core.testing import DriverPair
 from aeron_core.testing.pair import S
 from aeron_core.testing.probes import DatagramProbe
 
+ROOT = Path(__file__).parents[3]
 MDS = "aeron:udp?control-mode=manual|security=orders"
 
 
@@ -18,6 +22,22 @@ def found(driver, metric):
     samples = [each for each in counter_samples(driver.counters) if each.metric == metric]
     assert len({each.labels for each in samples}) == len(samples)
     return {each.labels[:2]: each.value for each in samples}
+
+
+def documented(mode):
+    """Return type and name of the counters of a mode, by the reference page."""
+    page = (ROOT / "docs" / "reference" / "counters.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(security-[a-z-]+)`( \*)? \| (\w+) \|", page, re.MULTILINE)
+    return {(1022 if mark else 1025, name) for name, mark, of in rows if of in ("both", mode)}
+
+
+def counted(driver):
+    """Return type and name of the counters of a driver's protectors."""
+    return {
+        (each.type_id, each.label.partition(": ")[0])
+        for each in driver.counters
+        if each.label.startswith("security-")
+    }
 
 
 def send_plain(pair, count):
@@ -52,6 +72,19 @@ def test_what_a_channel_seals_opens_and_refuses_has_its_channel_as_a_label(pair)
     # None is left to the metric of other counters, by id.
     texts = [text for each in counter_samples(pair.receiver.counters) for text in each.labels]
     assert not any(text.startswith("security-") for text in texts)
+
+
+def test_every_counter_of_a_group_secret_is_documented(pair):
+    pair.add_publication(SECURED, 1001)
+
+    assert counted(pair.sender) == documented("group")
+
+
+def test_every_counter_of_identities_is_documented(start_pair):
+    pair = start_pair()
+    pair.add_publication(SECURED, 1001)
+
+    assert counted(pair.sender) == documented("identities")
 
 
 def test_a_peer_adds_no_series(pair):
