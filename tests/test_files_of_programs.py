@@ -8,11 +8,17 @@ import re
 import secrets
 import shutil
 import stat
+import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from aeron_security.identity_files import AllowedPeer, write_peers
 from aeron_security.key_files import write_secret
+from pyspark_aeron.java import make_java_home
+from pyspark_aeron.writing import delivering, staged_file
+from pyspark_aeron.writing.sink_options import SinkOptions
 
 from aeron_core import MediaDriver, connect
 from aeron_core.archive.server.archive_server import ArchiveServer
@@ -75,12 +81,24 @@ def names_of(root):
     yield "FOLDER", root / "aeron-archive"
     yield "STATE", root / "state"
     yield "the key file", root / "key"
+    yield "the list of peers", root / "peers"
+    yield "CACHE", root / "cache" / "aeron-core"
+    yield "STAGING", root / "staged"
+    yield "STAGING", root / "sunk" / "staging"
+    yield "STAGING", temporary(root) / "staging"
+
+
+def temporary(root):
+    """Return the folder of the Spark sink in that of temporary files."""
+    return root / "tmp" / f"aeron-core-{os.getuid()}"
 
 
 def created_in(root, shared):
     for name, base in names_of(root):
         for path in (base, *base.parent.glob(f"{base.name}[-.]*"), *base.rglob("*")):
-            yield name + str(path).removeprefix(str(base)), path
+            if not path.is_symlink():
+                yield name + str(path).removeprefix(str(base)), path
+    yield "TMPDIR/aeron-core-UID", temporary(root)
     for path in shared:
         yield str(path), path
 
@@ -164,8 +182,30 @@ def run(root, storage):
         return [(name, path.lstat().st_mode) for name, path in created_in(root, shared) if path.exists()]
 
 
-def test_every_file_has_the_mode_of_the_table(root):
+def write_lists(root):
     write_secret(root / "key")
+    write_peers(root / "peers", [AllowedPeer("one", bytes(range(32)), None)])
+
+
+def stage(root, monkeypatch):
+    """Write rows as tasks of the Spark sink do, for each place of them, and create the wrapper of a Java."""
+    monkeypatch.setattr(tempfile, "tempdir", str(root / "tmp"))
+    chosen = {"staging": str(root / "staged"), "archive": str(root / "sunk")}
+    for options in (chosen, {"archive": str(root / "sunk")}, {"channel": "aeron:ipc", "stream_id": "1001"}):
+        parsed = SinkOptions.model_validate(options)
+        path = delivering.staging_folder(parsed, "query") / f"0-0-name{delivering.SUFFIX}"
+        writer = staged_file.StagedFileWriter(path, delivering.private_parts(parsed))
+        writer.write(b"row", np.array([0, 3]), None)
+        writer.close()
+    java = root / "real" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.touch()
+    make_java_home(root / "real", root / "cache" / "aeron-core")
+
+
+def test_every_file_has_the_mode_of_the_table(root, monkeypatch):
+    write_lists(root)
+    stage(root, monkeypatch)
 
     found = [*run(root, "file"), *run(root, "posix")]
     # The archive and the spool without a driver, and the errors of the first one.

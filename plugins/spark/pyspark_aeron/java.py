@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.file_access import FileAccess
 
 _MODULE: Final = "jdk.incubator.vector"
 #: The oldest Java that Spark supports since 4.0. Source: "Downloading" in its documentation.
@@ -95,7 +96,8 @@ def make_java_home(real: Path, cache: Path) -> Path:
         return home
     draft = cache / f".{home.name}.{os.getpid()}"
     shutil.rmtree(draft, ignore_errors=True)
-    (draft / "bin").mkdir(parents=True)
+    # For this user alone, whatever the umask is: others must not change what Spark starts.
+    FileAccess().make_folders(draft / "bin")
     for entry in real.iterdir():
         if entry.name != "bin":
             (draft / entry.name).symlink_to(entry)
@@ -104,7 +106,7 @@ def make_java_home(real: Path, cache: Path) -> Path:
             (draft / "bin" / program.name).symlink_to(program)
     shim = draft / "bin" / "java"
     shim.write_text(_SHIM.format(module=_MODULE, java=real / "bin" / "java"), encoding="utf-8")
-    shim.chmod(0o755)
+    shim.chmod(0o700)
     try:
         draft.replace(home)
     except OSError:  # another process created it first

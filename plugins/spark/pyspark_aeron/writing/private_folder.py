@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.errors import RecordingError
+from aeron_core.file_access import FileAccess
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -24,8 +25,8 @@ _WRITABLE_BY_OTHERS: Final = 0o022
 def create_private_file(folder: Path, name: str, private_parts: int) -> int:
     """Create and open a file that only this user can read; return its descriptor.
 
-    Creates missing folders; the last `private_parts` (at least 1) of the path must belong to this user, and become
-    accessible to this user only. Raises OSError, and RecordingError for a folder of another user.
+    Creates missing folders, for this user alone; the last `private_parts` (at least 1) of the path must belong to this
+    user, and become accessible to this user only. Raises OSError, and RecordingError for a folder of another user.
     """
     base = folder.parents[private_parts - 1]
     fd = _open_base(base)
@@ -69,7 +70,7 @@ def _open_base(path: Path) -> int:
     try:
         return os.open(path, flags)
     except FileNotFoundError:
-        path.mkdir(parents=True, exist_ok=True)
+        FileAccess().make_folders(path)
         return os.open(path, flags)
 
 

@@ -27,14 +27,14 @@ final class PrivateFile {
     private PrivateFile() {}
 
     /**
-     * Create and open a file that only this user can read. Creates missing folders; the last `privateParts` (at least 1)
-     * of the folder's path must belong to this user, and become accessible to this user only.
+     * Create and open a file that only this user can read. Creates missing folders, for this user alone; the last
+     * `privateParts` (at least 1) of the folder's path must belong to this user, and become accessible to this user only.
      */
     static SeekableByteChannel create(Path path, int privateParts) throws IOException {
         Path folder = path.getParent();
         int parts = folder.getNameCount();
         Path reached = folder.getRoot().resolve(folder.subpath(0, parts - privateParts));
-        Files.createDirectories(reached);
+        Files.createDirectories(reached, PosixFilePermissions.asFileAttribute(OF_OWNER));
         // Each folder is opened from the descriptor of the one before it, without following links.
         SecureDirectoryStream<Path> open = secure(Files.newDirectoryStream(reached), reached);
         try {
