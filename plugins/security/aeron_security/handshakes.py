@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import hmac
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -50,21 +51,45 @@ class HandshakeRefusedError(ProtocolError):
         self.reason = reason
 
 
+class Grant(NamedTuple):
+    """What an endpoint grants: its secret, 32 bytes, and the number of the last datagram that it has sealed with it.
+
+    All secrets of an endpoint have one `line`, a random number of 64 bits; each has a greater `generation` than the one
+    that it replaces.
+    """
+
+    secret: bytes
+    number: int
+    line: int = 0
+    generation: int = 0
+
+    def encode(self) -> bytes:
+        """Return the 56 bytes of a handshake."""
+        return _GRANT.pack(*self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Grant:
+        """Return what `encode` made; raise struct.error for another length."""
+        return cls(*_GRANT.unpack(data))
+
+
+_GRANT: Final = struct.Struct("<32sQQQ")
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """What the handshakes need of their socket.
 
-    `grant` returns the current secret and its last number, None for a moment in which it changes. `admit` takes the
-    identity that granted a secret, that, its last number, and the salt of the socket and the time at the begin of the
-    handshake. `fresh` returns 8 random bytes.
+    `grant` returns the current secret, None for a moment in which it changes. `admit` takes the identity that granted a
+    secret, its grant, and the time at the begin of the handshake. `fresh` returns 8 random bytes.
     """
 
     private_key: bytes = field(repr=False)
     public_key: bytes
     cipher: int
     role: int
-    grant: Callable[[], tuple[bytes, int] | None]
-    admit: Callable[[AllowedPeer, bytes, int, bytes, int], None]
+    grant: Callable[[], Grant | None]
+    admit: Callable[[AllowedPeer, Grant, int], None]
     fresh: Callable[[], bytes]
 
 
@@ -224,12 +249,10 @@ class Handshakes:
             return None
         address = None if arrival.port is None else (arrival.host, arrival.port)
         self.grants.add(peer.public_key, salt, address, arrival.now_ns)
-        return found[0] + found[1].to_bytes(8, "little")
+        return found.encode()
 
-    def _admit(self, pending: _OpenHandshake, grant: bytes, salt: bytes) -> None:
-        number = int.from_bytes(grant[32:], "little")
-        # The salt is that of the prologue, so the peer has authenticated it.
-        self._host.admit(pending.peer, grant[:32], number, salt, pending.began_ns)
+    def _admit(self, pending: _OpenHandshake, grant: bytes) -> None:
+        self._host.admit(pending.peer, Grant.decode(grant), pending.began_ns)
         self.completed += 1
 
     def _on_cookie(self, data: bytes, pending: _OpenHandshake | None, arrival: _Arrival) -> bytes:
@@ -293,7 +316,7 @@ class Handshakes:
         state = copy.copy(pending.noise)
         theirs = state.read_second(data[56:])
         self._pending = {key: each for key, each in self._pending.items() if each.noise is not pending.noise}
-        self._admit(pending, theirs, salt)
+        self._admit(pending, theirs)
         grant = self._grant(pending.peer, salt, arrival)
         if grant is None:
             return None
@@ -304,7 +327,7 @@ class Handshakes:
     def _on_third(self, data: bytes, pending: _OpenHandshake) -> None:
         head, freshness = data[:64], data[56:64]
         theirs = pending.noise.third(freshness).decrypt(_THIRD_NONCE, data[64:], pending.noise.h + head)
-        self._admit(pending, theirs, data[8:24])
+        self._admit(pending, theirs)
 
 
 def _remember(known: dict[str, None], name: str) -> None:

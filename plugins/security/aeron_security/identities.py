@@ -24,6 +24,7 @@ from aeron_security.peer_lists import PeerList
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.datagrams import DatagramChannel
+    from aeron_security.handshakes import Grant
 
 #: Name of the protector in a profile.
 NAME: Final = "identities"
@@ -38,7 +39,6 @@ DELIVERY_NS: Final = 300_000_000
 _TAKE_LIMIT: Final = 64
 _WORK_LIMIT: Final = 8
 _SECRET_LENGTH: Final = 32
-_SALT_LENGTH: Final = 16
 PACKAGE_REMEDY: Final = "install it with `pip install 'aeron-core[secure]'`"
 
 #: By reason; constant, because each text is an entry of the error log.
@@ -91,7 +91,8 @@ class _Order(NamedTuple):
     key: bytes
     secret: bytes = bytes(_SECRET_LENGTH)
     number: int = 0
-    salt: bytes = bytes(_SALT_LENGTH)
+    line: int = 0
+    generation: int = 0
     began_ns: int = sealing.LAST_NS
 
 
@@ -109,7 +110,7 @@ class IdentityProtector(DatagramProtector):
         check_package(params.profile)
         from aeron_security import handshakes, noise  # noqa: PLC0415 - need the optional package cryptography
 
-        self._refused_error = handshakes.HandshakeRefusedError
+        self._refused_error, self._new_grant = handshakes.HandshakeRefusedError, handshakes.Grant
         private_key = read_identity(options.identity)
         self._public_key = public_key = noise.public_key_of(private_key)
         self._list = PeerList.of(options.allow, params.clock)
@@ -140,10 +141,13 @@ class IdentityProtector(DatagramProtector):
         self._orders: deque[_Order] = deque()
         # Numbers of identities, by public key, for the agent: from 1 to that of peers in a list.
         self._owners: dict[bytes, int] = {}
+        self._line = int.from_bytes(os.urandom(8), "little")
+        # Number of secrets that have replaced others, with the next one.
         self._renewals = 0
         self._renewed = b""
-        # While the next secret is granted: when it is used at the latest.
+        # While the next secret is granted: when it is used at the latest, and whether a peer that has it was removed.
         self._renew_at_ns: int | None = None
+        self._renews_again = False
         # Of a group, several sockets of a host may have one address.
         self._has_group = False
         self._forget_at_ns = 0
@@ -198,7 +202,7 @@ class IdentityProtector(DatagramProtector):
         if self._renew_at_ns is not None and (
             now_ns >= self._renew_at_ns or self._handshakes.grants.is_delivered
         ):
-            self._renew()
+            self._renew(now_ns)
         busy = self._refused["busy"]
         for taken in range(1, _TAKE_LIMIT + 1):
             found = self._session.take_handshake()
@@ -244,7 +248,12 @@ class IdentityProtector(DatagramProtector):
             if key in self._owners:
                 self._orders.append(_Order(sealing.FORGET, self._owners.pop(key), key))
         if self._handshakes.grants.has_any(removed):
-            self._deliver(now_ns)
+            if self._renew_at_ns is None:
+                self._deliver(now_ns)
+            else:
+                # The next secret is used first: the peers that have it need that, and one that was removed before must
+                # not keep its key for longer.
+                self._renews_again = True
         self._handshakes.set_peers(allowed)
         self._give_orders()
 
@@ -253,36 +262,37 @@ class IdentityProtector(DatagramProtector):
         self._renewed = os.urandom(_SECRET_LENGTH)
         self._handshakes.replace_secret(now_ns)
         self._orders.append(_Order(sealing.GREET, 0, self._public_key))
-        # A peer that was removed before must not keep its key for longer because another one is removed.
-        if self._renew_at_ns is None:
-            self._renewals += 1
-            self._renew_at_ns = now_ns + DELIVERY_NS
+        self._renewals += 1
+        self._renew_at_ns = now_ns + DELIVERY_NS
 
-    def _renew(self) -> None:
+    def _renew(self, now_ns: int) -> None:
         self._renew_at_ns = None
         self._handshakes.grants.await_only(())
         self._orders.append(_Order(sealing.RENEW, 0, self._public_key, self._renewed))
+        if self._renews_again:
+            self._renews_again = False
+            self._deliver(now_ns)
         self._give_orders()
 
-    def _grant(self) -> tuple[bytes, int] | None:
+    def _grant(self) -> Grant | None:
         found = self._session.grant()
         if found is None:
             return None
         prk, number, renewals = found
         if renewals != self._renewals:
             # Until the agent uses it, the next secret is granted, which no datagram has used.
-            return self._renewed, 0
+            return self._new_grant(self._renewed, 0, self._line, self._renewals)
         self._renewed = b""
-        return prk, number
+        return self._new_grant(prk, number, self._line, renewals)
 
-    def _admit(self, peer: AllowedPeer, secret: bytes, number: int, salt: bytes, began_ns: int) -> None:
+    def _admit(self, peer: AllowedPeer, grant: Grant, began_ns: int) -> None:
         owner = self._owners.get(peer.public_key, 0)
         if owner == 0:
             # The least free one: an order to forget its last identity precedes this admission.
             used = set(self._owners.values())
             owner = next(number for number in itertools.count(1) if number not in used)
             self._owners[peer.public_key] = owner
-        self._orders.append(_Order(sealing.ADMIT, owner, peer.public_key, secret, number, salt, began_ns))
+        self._orders.append(_Order(sealing.ADMIT, owner, peer.public_key, *grant, began_ns))
         self._give_orders()
 
     def _give_orders(self) -> int:

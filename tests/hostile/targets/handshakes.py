@@ -8,7 +8,7 @@ one again, 5 the next datagram of a stranger's handshake, 6 the bytes sealed by 
 from __future__ import annotations
 
 from aeron_security._native.sealing import ADMIT, SealedDatagrams, SealingSession
-from aeron_security.handshakes import HandshakeRefusedError, Handshakes, Host
+from aeron_security.handshakes import Grant, HandshakeRefusedError, Handshakes, Host
 from aeron_security.identity_files import AllowedPeer
 from identities import IdentityPeer, public
 
@@ -50,14 +50,14 @@ class Driver:
         )
         self._handshakes.set_peers({public(THEIRS): AllowedPeer("peer", public(THEIRS))})
 
-    def _grant(self) -> tuple[bytes, int]:
+    def _grant(self) -> Grant:
         found = self.session.grant()
         assert found is not None
-        return found[:2]
+        return Grant(*found[:2])
 
-    def _admit(self, peer: AllowedPeer, secret: bytes, number: int, salt: bytes, began_ns: int) -> None:
-        self.admitted.append((peer.public_key, secret, number))
-        assert self.session.order(ADMIT, 1, peer.public_key, secret, number, salt, began_ns)
+    def _admit(self, peer: AllowedPeer, grant: Grant, began_ns: int) -> None:
+        self.admitted.append((peer.public_key, grant.secret, grant.number))
+        assert self.session.order(ADMIT, 1, peer.public_key, *grant, began_ns)
 
     def take(self, datagram: bytes) -> tuple[list[bytes], list[bytes]]:
         """Receive a datagram; return what the agent passes on, and what is sent because of it."""

@@ -58,7 +58,10 @@ def start_group(start_pair, link=None, flow_control="min"):
     return pair, publication, stays, leaves
 
 
-def test_a_receiver_that_is_revoked_forges_nothing_at_the_others(start_pair, identities, monkeypatch):
+@pytest.mark.parametrize("is_reached", [True, False])
+def test_a_receiver_that_is_revoked_forges_nothing_at_the_others(
+    start_pair, identities, monkeypatch, is_reached
+):
     protectors = []
 
     def made(self, params):
@@ -79,6 +82,11 @@ def test_a_receiver_that_is_revoked_forges_nothing_at_the_others(start_pair, ide
     attacker = SimulatedPeer(pair.network, "10.0.0.3", 40000, ("10.0.0.2", 20001))
     identities.allow("one", "two")
     identities.allow("two", "one")
+    if not is_reached:
+        # The next secret is granted while the other receiver cannot be reached, and used before it can be.
+        pair.network.partition("10.0.0.1", "10.0.0.2")
+        pair.run_for(700 * MS, each=load.step)
+        pair.network.heal("10.0.0.1", "10.0.0.2")
     pair.run_for(1 * S, each=load.step)
 
     unproved = value(pair.receiver, "refused-unproved")
@@ -182,8 +190,8 @@ def test_a_second_revocation_soon_after_the_first_one_locks_both_receivers_out(s
     identities.allow("one", "two")
     pair.run_for(260 * MS, each=step)
     identities.allow("one")
-    # 250 ms until the list is read, and 300 ms in which new keys are granted.
-    pair.run_for(560 * MS, each=step)
+    # 250 ms until the list is read, 300 ms in which the new key is granted, and 300 ms for that of the second one.
+    pair.run_for(860 * MS, each=step)
     end = load.offered
     pair.run_for(2 * S, each=step)
 

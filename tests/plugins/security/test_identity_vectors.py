@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from aeron_security import noise
 from aeron_security._native.sealing import ADMIT, SealedDatagrams, SealingSession
-from aeron_security.handshakes import Handshakes, Host
+from aeron_security.handshakes import Grant, Handshakes, Host
 from aeron_security.identity_files import AllowedPeer
-from identities import LENGTHS, IdentityPeer, public, salt_of
+from identities import LENGTHS, IdentityPeer, public
 from wire import Wire
 
 from aeron_core._native.address import SocketAddress
@@ -48,6 +48,7 @@ class RecordedPeer(IdentityPeer):
             lambda length: {8: freshness, 32: host["ephemeral"]}[length],
         )
         self.number = number_of(vector, host["role"])
+        self.line, self.generation = host["line"], host["generation"]
         self._token = vector["handshake"]["cookie"][40 if side == "initiator" else 56 :][:16]
 
     def token(self, theirs, address=b""):
@@ -58,6 +59,12 @@ def number_of(vector, role):
     """Return the number of the last datagram that was sealed before those of the vector."""
     first = next(each["datagram"] for each in vector["frames"] if each["role"] == role)
     return int.from_bytes(first[24:32], "little") - 1
+
+
+def grant_of(vector, side):
+    host = vector[side]
+    line = int.from_bytes(host["line"], "little")
+    return Grant(host["prk"], number_of(vector, host["role"]), line, host["generation"])
 
 
 def test_the_wire_page_holds_them(vector):
@@ -90,8 +97,8 @@ def test_the_driver_holds_them(vector, monkeypatch):
                 public_key=public(host["static"]),
                 cipher=vector["cipher"],
                 role=host["role"],
-                grant=lambda: (host["prk"], number_of(vector, host["role"])),
-                admit=lambda *grant: admitted.append(grant),
+                grant=lambda: grant_of(vector, side),
+                admit=lambda peer, grant, _: admitted.append((peer, grant)),
                 fresh=lambda: messages["third"][56:64],
             )
         )
@@ -108,16 +115,14 @@ def test_the_driver_holds_them(vector, monkeypatch):
     assert initiator.on_datagram(messages["second"], "10.0.0.2", 0) == messages["third"]
     assert responder.on_datagram(messages["third"], "10.0.0.1", 0) is None
 
-    assert [(peer.name, secret) for peer, secret, *_ in admitted] == [
-        ("responder", vector["responder"]["prk"]),
-        ("initiator", vector["initiator"]["prk"]),
+    assert [(peer.name, grant) for peer, grant in admitted] == [
+        (side, grant_of(vector, side)) for side in ("responder", "initiator")
     ]
     # Each handshake has four agreements on each side.
     assert initiator.agreements == responder.agreements == 4
-    for peer, secret, number, salt, _ in admitted:
+    for peer, grant in admitted:
         role = vector[peer.name]["role"]
-        assert salt == salt_of(secret, role, peer.public_key)
-        assert opened(vector, role, peer.public_key, secret, number) == [
+        assert opened(vector, role, peer.public_key, grant.secret, grant.number) == [
             row["content"] for row in vector["frames"] if row["role"] == role
         ]
 

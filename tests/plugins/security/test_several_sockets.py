@@ -5,7 +5,7 @@ import os
 
 import pytest
 from aeron_security._native.sealing import ADMIT, FORGET, SealedDatagrams, SealingSession
-from aeron_security.handshakes import COOKIE, FIRST, SECOND, THIRD, Handshakes, Host
+from aeron_security.handshakes import COOKIE, FIRST, SECOND, THIRD, Grant, Handshakes, Host
 from aeron_security.identity_files import AllowedPeer
 from aeron_security.noise import public_key_of
 from hosts import Load, flow, messages_of, value
@@ -228,8 +228,8 @@ def handshakes_of(private, role, admitted, allowed):
             public_key=public_key_of(private),
             cipher=1,
             role=role,
-            grant=lambda: (bytes(32), 7),
-            admit=lambda peer, secret, number, *_: admitted.append((peer.name, secret, number)),
+            grant=lambda: Grant(bytes(32), 7),
+            admit=lambda peer, grant, _: admitted.append((peer.name, grant.secret, grant.number)),
             fresh=lambda: os.urandom(8),
         )
     )

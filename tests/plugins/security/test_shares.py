@@ -31,7 +31,7 @@ class Member:
         """Return a peer; with the number of an owner, its secret is admitted."""
         peer = IdentityPeer(private, PUBLICATION, 1, [public(OURS)])
         if owner:
-            assert self.side.session.order(ADMIT, owner, public(private), peer.prk, 0, peer.salt)
+            assert self.side.session.order(ADMIT, owner, public(private), peer.prk, 0)
             self.side.probe.receive()
         return peer
 

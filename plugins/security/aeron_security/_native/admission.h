@@ -173,9 +173,9 @@ AC_COLD static int ac_admit(
         /* Whoever has the secret of a salt has those that follow it: they are confirmed together. */
         peer->confirm_ns = parent->confirm_ns;
         peer->line = parent->line;
-        peer->grant = parent->grant;
+        peer->generation = parent->generation;
+        peer->admitted_ns = parent->admitted_ns;
         peer->replace_ns = parent->replace_ns;
-        peer->outdated_ns = parent->outdated_ns;
     }
     /* An answer or a grant may be later than that of the next salt. */
     peer->has_next = NULL != ac_find(opener, peer->next_salt);
@@ -240,21 +240,9 @@ AC_COLD static ac_peer_t *ac_follower_of(
     return found;
 }
 
-AC_COLD static void ac_outdate_line(ac_opener_t *opener, uint64_t line, int64_t now_ns)
-{
-    for (int i = 0; i < AC_TABLE_LENGTH; i++)
-    {
-        if (NULL != opener->table[i] && opener->table[i]->line == line)
-        {
-            opener->table[i]->outdated_ns = now_ns;
-        }
-    }
-}
-
 /* Admit a secret that an identity granted, or confirm it if it was granted before. */
 AC_COLD static void ac_obey_grant(
-    ac_opener_t *opener, const ac_order_t *order, const ac_secret_t *secret, const uint8_t *salt, uint64_t grant,
-    int64_t now_ns)
+    ac_opener_t *opener, const ac_order_t *order, const ac_secret_t *secret, const uint8_t *salt, int64_t now_ns)
 {
     ac_keys_t keys;
     ac_peer_t *peer = ac_find(opener, salt);
@@ -267,39 +255,29 @@ AC_COLD static void ac_obey_grant(
     }
     if (NULL == peer)
     {
-        ac_peer_t *before = ac_find(opener, order->before);
-        if (NULL == before)
-        {
-            /* Nothing of it has arrived since its rotation. */
-            before = ac_parent_of(opener, order->before);
-        }
-        int is_same = NULL != before && before->owner == order->owner;
-        /* Other sockets of the identity replace their secrets at the same time. */
-        if (order->began_ns < (is_same ? before->outdated_ns : opener->outdated_ns[order->owner]))
+        const ac_peer_t *newest = ac_newest_of(opener, order->owner, order->line);
+        /* The owner has granted a later generation since: this grant was on its way for longer. One that began later is that of
+         * an owner whose machine was set back to an earlier state. */
+        int is_late = NULL != newest && order->generation < newest->generation && order->began_ns < newest->admitted_ns;
+        if (is_late || order->began_ns < opener->outdated_ns[order->owner])
         {
             return;
         }
+        int is_renewal = NULL != newest && order->generation > newest->generation;
         /* The salt before it, if that is admitted, must not admit it once more. */
-        ac_peer_t *parent = ac_parent_of(opener, salt);
-        int is_renewal = NULL == parent && is_same;
-        uint64_t line = is_renewal ? before->line : grant;
         if (!ac_keys_init(&keys, secret, opener->role, salt, 0) ||
-            !ac_admit(opener, secret, salt, &keys, order->number, now_ns, parent, order->owner))
+            !ac_admit(
+                opener, secret, salt, &keys, order->number, now_ns, ac_parent_of(opener, salt), order->owner))
         {
             return;
         }
         peer = ac_find(opener, salt);
-        if (NULL == parent)
-        {
-            peer->line = line;
-            peer->grant = grant;
-            peer->replace_ns = is_renewal ? now_ns + AC_REPLACE_NS : 0;
-        }
+        peer->line = order->line;
+        peer->generation = order->generation;
+        peer->admitted_ns = now_ns;
         if (is_renewal)
         {
-            /* An older one that is granted late would count as the newest. */
-            ac_outdate_line(opener, line, now_ns);
-            opener->outdated_ns[order->owner] = now_ns;
+            peer->replace_ns = now_ns + AC_REPLACE_NS;
             opener->replace_ns = 0 == opener->replace_ns ? peer->replace_ns : opener->replace_ns;
         }
     }
@@ -323,13 +301,13 @@ AC_COLD static void ac_obey(ac_opener_t *session, ac_sealer_t *own, int64_t now_
              /* Out of memory: a peer that was removed must not keep its key, so the order stays. */
              (is_admission || ac_sealer_change(own, &secret, salt, now_ns, 1)));
         session->greeting += AC_GREET == order->code;
-        session->grants += (uint64_t)is_admission;
         for (ac_opener_t *opener = session->next; NULL != opener && is_done; opener = opener->next)
         {
             if (AC_FORGET == order->code)
             {
                 ac_forget(opener, order->owner);
-                opener->granted_ns[order->owner] = opener->outdated_ns[order->owner] = 0;
+                opener->granted_ns[order->owner] = 0;
+                opener->outdated_ns[order->owner] = now_ns;
             }
             else if (!is_admission)
             {
@@ -337,7 +315,7 @@ AC_COLD static void ac_obey(ac_opener_t *session, ac_sealer_t *own, int64_t now_
             }
             else
             {
-                ac_obey_grant(opener, order, &secret, salt, session->grants, now_ns);
+                ac_obey_grant(opener, order, &secret, salt, now_ns);
             }
         }
         explicit_bzero(&secret, sizeof(secret));

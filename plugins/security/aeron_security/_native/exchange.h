@@ -35,8 +35,9 @@ typedef struct
 {
     uint8_t prk[32];
     uint8_t key[32]; /* public, of the identity */
-    uint8_t before[AC_SALT_LENGTH]; /* the salt that the socket sealed with when it granted the secret */
     uint64_t number;
+    uint64_t line;       /* of all secrets of an endpoint */
+    uint64_t generation; /* of the secret in its line */
     int64_t began_ns; /* of the handshake */
     uint32_t owner;
     int32_t code;
@@ -101,7 +102,7 @@ static void ac_end_passed(ac_exchange_t *exchange)
 /* The conductor gives an order; return 0 if the ring is full. */
 AC_COLD static int ac_give_order(
     ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number,
-    const uint8_t *before, int64_t began_ns)
+    uint64_t line, uint64_t generation, int64_t began_ns)
 {
     uint64_t count = exchange->ordered_count;
     ac_order_t *order = &exchange->orders[count % AC_RING_LENGTH];
@@ -111,8 +112,9 @@ AC_COLD static int ac_give_order(
     }
     memcpy(order->prk, prk, sizeof(order->prk));
     memcpy(order->key, key, sizeof(order->key));
-    memcpy(order->before, before, sizeof(order->before));
     order->number = number;
+    order->line = line;
+    order->generation = generation;
     order->began_ns = began_ns;
     order->owner = owner;
     order->code = code;
@@ -135,7 +137,7 @@ static void ac_end_order(ac_exchange_t *exchange)
 
 static int ac_handshake_length(int kind)
 {
-    static const uint8_t lengths[] = {AC_HELLO_LENGTH, AC_HELLO_LENGTH, AC_FIRST_LENGTH, 144, 120};
+    static const uint8_t lengths[] = {AC_HELLO_LENGTH, AC_HELLO_LENGTH, AC_FIRST_LENGTH, 160, 136};
     return lengths[kind - AC_HELLO];
 }
 

@@ -232,7 +232,7 @@ static int ac_opener_open(
         {
             if (0 != peer->replace_ns)
             {
-                ac_forget_replaced(opener, peer, now_ns);
+                ac_forget_replaced(opener, peer);
             }
             if ((peer->greeted != opener->greeting && 0 != opener->greeting) || now_ns > peer->confirm_ns)
             {

@@ -61,11 +61,11 @@ typedef struct
     int64_t cookie_ns; /* the end of the budget of which it has had its cookie */
     uint32_t greeted; /* the last greeting in which a handshake took place */
     int64_t greet_again_ns;
-    uint64_t line;        /* of the socket that seals with it, which earlier and later salts of that have, too */
-    uint64_t grant;       /* number of the grant that admitted it, or a salt that it follows */
-    int64_t confirm_ns;   /* when that one shall be granted again */
-    int64_t replace_ns;   /* when salts of earlier grants of its line are forgotten at the latest; 0 if there are none */
-    int64_t outdated_ns;  /* handshakes of its line that began before admit no secret any longer */
+    uint64_t line;        /* of the endpoint that seals with it, which its earlier and later salts have, too */
+    uint64_t generation;  /* of its secret in the line; a salt that follows it at a rotation has the same */
+    int64_t admitted_ns;  /* it, or the salt that it follows */
+    int64_t confirm_ns;   /* when it shall be granted again */
+    int64_t replace_ns;   /* when earlier generations of its line are forgotten at the latest; 0 if there are none */
 } ac_peer_t;
 
 typedef struct
@@ -94,10 +94,9 @@ typedef struct ac_opener
     int next_left;             /* the same of next salts: strangers must not delay a rotation */
     int replies_left; /* challenges, answers and hellos that may still be sent */
     int greets_left; /* the same of hellos to admitted salts: strangers must not delay the next secret */
-    uint64_t grants; /* of a session: of secrets that were not granted before */
     int64_t replace_ns; /* the least of its peers, 0 if there is none */
     int64_t granted_ns[AC_MAX_OWNERS + 1]; /* by identity: when it granted a secret for the last time */
-    int64_t outdated_ns[AC_MAX_OWNERS + 1]; /* the same of its handshakes with salts that are not admitted */
+    int64_t outdated_ns[AC_MAX_OWNERS + 1]; /* handshakes with it that began before admit no salt any longer */
     int cookies_left; /* for unknown salts */
     int known_cookies_left; /* for admitted ones, one each: strangers must not delay handshakes with them */
     int has_identity; /* peers are admitted by handshakes, not by challenges */
@@ -308,11 +307,6 @@ AC_COLD static void ac_outdate(ac_opener_t *opener, const uint8_t *salt, uint32_
 {
     uint8_t copy[AC_SALT_LENGTH];
     memcpy(copy, salt, AC_SALT_LENGTH);
-    ac_peer_t *parent = ac_find(opener, ac_find(opener, salt)->parent);
-    if (NULL != parent)
-    {
-        parent->outdated_ns = now_ns;
-    }
     opener->outdated_ns[owner] = now_ns;
     ac_remove(opener, copy);
 }
@@ -320,34 +314,52 @@ AC_COLD static void ac_outdate(ac_opener_t *opener, const uint8_t *salt, uint32_
 /* Forget salts that have been silent, or are not confirmed. */
 AC_COLD static void ac_sweep(ac_opener_t *opener, int64_t now_ns)
 {
-    uint8_t salt[AC_SALT_LENGTH];
     opener->sweep_ns = now_ns + AC_SWEEP_NS;
     for (int i = 0; i < AC_TABLE_LENGTH; i++)
     {
         /* A removal may move another one to this index. */
-        while (NULL != opener->table[i] && now_ns - opener->table[i]->seen_ns > AC_SILENT_NS)
-        {
-            memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
-            ac_remove(opener, salt);
-        }
-        while (NULL != opener->table[i] && ac_is_unconfirmed(opener, opener->table[i]))
+        while (NULL != opener->table[i] &&
+            (now_ns - opener->table[i]->seen_ns > AC_SILENT_NS || ac_is_unconfirmed(opener, opener->table[i])))
         {
             ac_outdate(opener, opener->table[i]->salt, opener->table[i]->owner, now_ns);
         }
     }
 }
 
-/* Forget the salts of earlier grants that `peer` replaces, with those that follow them: a peer that was removed from the list
- * of their owner has their secrets. */
-AC_COLD static void ac_forget_replaced(ac_opener_t *opener, ac_peer_t *peer, int64_t now_ns)
+static inline int ac_is_of_line(const ac_peer_t *peer, uint32_t owner, uint64_t line)
 {
+    /* An identity chooses its lines: it must not replace the secrets of another one. */
+    return NULL != peer && peer->owner == owner && peer->line == line;
+}
+
+/* Return an admitted salt of the greatest generation of a line, NULL if there is none. */
+AC_COLD static const ac_peer_t *ac_newest_of(const ac_opener_t *opener, uint32_t owner, uint64_t line)
+{
+    const ac_peer_t *newest = NULL;
+    for (int i = 0; i < AC_TABLE_LENGTH; i++)
+    {
+        const ac_peer_t *peer = opener->table[i];
+        if (ac_is_of_line(peer, owner, line) && (NULL == newest || peer->generation > newest->generation))
+        {
+            newest = peer;
+        }
+    }
+    return newest;
+}
+
+/* Forget the salts of earlier generations that `peer` replaces: a peer that was removed from the list of their owner has their
+ * secrets. Late grants of them are refused because of `peer`. */
+AC_COLD static void ac_forget_replaced(ac_opener_t *opener, ac_peer_t *peer)
+{
+    uint8_t salt[AC_SALT_LENGTH];
     peer->replace_ns = 0;
     for (int i = 0; i < AC_TABLE_LENGTH; i++)
     {
         /* A removal may move another one to this index. */
-        while (NULL != opener->table[i] && opener->table[i]->line == peer->line && opener->table[i]->grant < peer->grant)
+        while (ac_is_of_line(opener->table[i], peer->owner, peer->line) && opener->table[i]->generation < peer->generation)
         {
-            ac_outdate(opener, opener->table[i]->salt, opener->table[i]->owner, now_ns);
+            memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
+            ac_remove(opener, salt);
         }
     }
 }
@@ -365,7 +377,7 @@ AC_COLD static void ac_replace(ac_opener_t *opener, int64_t now_ns)
         }
         if (now_ns >= peer->replace_ns)
         {
-            ac_forget_replaced(opener, peer, now_ns);
+            ac_forget_replaced(opener, peer);
             /* The removals may have moved another one to an index that was visited. */
             i = -1;
             opener->replace_ns = 0;

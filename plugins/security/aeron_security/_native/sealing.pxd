@@ -89,7 +89,7 @@ cdef extern from "opener.h" nogil:
     void ac_end_passed(ac_exchange_t *exchange)
     int ac_give_order(
         ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number,
-        const uint8_t *before, int64_t began_ns)
+        uint64_t line, uint64_t generation, int64_t began_ns)
 
 cdef extern from "staging.h" nogil:
     enum:

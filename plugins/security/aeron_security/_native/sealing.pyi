@@ -49,7 +49,8 @@ class SealingSession:
         key: bytes,
         prk: bytes,
         number: int,
-        before: bytes = ...,
+        line: int = ...,
+        generation: int = ...,
         began_ns: int = ...,
     ) -> bool: ...
     def take_handshake(self) -> tuple[bytes, SocketAddress, int] | None: ...

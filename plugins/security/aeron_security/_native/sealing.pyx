@@ -154,23 +154,20 @@ cdef class SealingSession:
         explicit_bzero(prk, 32)
         return found
 
-    def order(self, int code, uint32_t owner, bytes key, bytes prk, uint64_t number, bytes before=bytes(16),
-              int64_t began_ns=LAST_NS):
+    def order(self, int code, uint32_t owner, bytes key, bytes prk, uint64_t number, uint64_t line=0,
+              uint64_t generation=0, int64_t began_ns=LAST_NS):
         """Order ADMIT, FORGET, GREET or RENEW; return whether the ring had space. Called by the conductor only.
 
         `owner` is the number of the identity whose public key is `key`, from 1 to 1024; `prk` is its secret, whose
-        datagrams up to `number` count as received. `before` is the salt, 16 bytes, with which its socket sealed when it
-        granted the secret: if that is admitted, and another one, it is forgotten when the secret is used. `began_ns` is the
-        time of the session's clock at the begin of the handshake. For GREET and RENEW it is the identity of this session,
-        with the number 0.
+        datagrams up to `number` count as received. Secrets of an earlier `generation` of the same `line` are forgotten when
+        the secret is used; both are of 64 bits. `began_ns` is the time of the session's clock at the begin of the handshake.
+        For GREET and RENEW it is the identity of this session, with the number 0.
         """
         if owner > AC_MAX_OWNERS:
             raise ValueError(f"the number {owner} of an identity: must be at most {AC_MAX_OWNERS}")
         if len(prk) != 32 or len(key) != 32:
             raise ValueError(f"a secret of {len(prk)} bytes, and a key of {len(key)}: must be 32")
-        if len(before) != AC_SALT_LENGTH:
-            raise ValueError(f"a salt of {len(before)} bytes: must be {AC_SALT_LENGTH}")
-        return bool(ac_give_order(self.opener.exchange, code, owner, key, prk, number, before, began_ns))
+        return bool(ac_give_order(self.opener.exchange, code, owner, key, prk, number, line, generation, began_ns))
 
     def take_handshake(self):
         """Return the oldest datagram of a handshake, its source and the number of its socket, or None.

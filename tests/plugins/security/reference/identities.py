@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from secure_udp import FRAMES, aead_of, expand
 
 HELLO, COOKIE, FIRST, SECOND, THIRD = range(3, 8)
-LENGTHS = {HELLO: 80, COOKIE: 80, FIRST: 168, SECOND: 144, THIRD: 120}
+LENGTHS = {HELLO: 80, COOKIE: 80, FIRST: 168, SECOND: 160, THIRD: 136}
 
 
 def mac(key, data):
@@ -82,6 +82,7 @@ class IdentityPeer:
         self.private, self.role, self.cipher, self.allowed = private, role, cipher, allowed
         self.prk = prk or random(32)
         self.number = 0
+        self.line, self.generation = b"a line  ", 0
         self.random = random
         self.granted = {}
         self.begun = {}
@@ -131,10 +132,10 @@ class IdentityPeer:
         return aead.decrypt(struct.pack("<Q4x", number), datagram[40:], datagram[:40])
 
     def grant(self):
-        return self.prk + struct.pack("<Q", self.number)
+        return self.prk + struct.pack("<Q8sQ", self.number, self.line, self.generation)
 
     def admit(self, grant, role, key):
-        prk, number = struct.unpack("<32sQ", grant)
+        prk, number, _line, _generation = struct.unpack("<32sQ8sQ", grant)
         self.granted.setdefault(salt_of(prk, role, key), (prk, number, key))
 
     def header(self, kind, theirs):

@@ -2,7 +2,7 @@
 
 import os
 
-from aeron_security.handshakes import Host
+from aeron_security.handshakes import Grant, Host
 from aeron_security.noise import public_key_of
 
 from aeron_core.testing.pair import S
@@ -22,8 +22,8 @@ def host(private, role, admitted):
         public_key=public_key_of(private),
         cipher=1,
         role=role,
-        grant=lambda: (bytes(32), 7),
-        admit=lambda peer, secret, number, *_: admitted.append((peer.name, secret, number)),
+        grant=lambda: Grant(bytes(32), 7),
+        admit=lambda peer, grant, _: admitted.append((peer.name, grant.secret, grant.number)),
         fresh=lambda: os.urandom(8),
     )
 
