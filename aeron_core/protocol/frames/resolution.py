@@ -140,7 +140,8 @@ def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[R
         )
     if header.version != wire.FRAME_VERSION or header.frame_type != wire.TYPE_RES:
         raise ProtocolError(
-            f"not a resolution frame: must have version={wire.FRAME_VERSION} and frame_type={wire.TYPE_RES}"
+            f"not a resolution frame: must have version={wire.FRAME_VERSION} and frame_type={wire.TYPE_RES}; the "
+            "driver that sent it may have resolver_security, which all must have then"
         )
     position = wire.RES_ENTRIES_OFFSET
     # As in the reference, read up to the end of the packet: the frame length in the header is not used.

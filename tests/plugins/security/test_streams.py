@@ -228,55 +228,6 @@ def test_a_mismatch_is_one_entry_of_the_error_log_and_is_not_answered(pair, send
     assert pair.sender.errors() == []
 
 
-GROUP = "aeron:udp?endpoint=224.0.1.1:20121|interface=127.0.0.1"
-CONTROL = "aeron:udp?control=10.0.0.1:20000|control-mode=dynamic"
-#: Channels of publication and subscription by mode, and the side that refuses what the other one sends first.
-MODES = {
-    "unicast": (PLAIN, PLAIN, "receiver"),
-    "multicast": (GROUP, GROUP, "receiver"),
-    "manual destinations": ("aeron:udp?control-mode=manual", PLAIN, "receiver"),
-    "dynamic destinations": (CONTROL, f"{CONTROL}|endpoint=10.0.0.2:20001", "sender"),
-    "a subscription with destinations": (PLAIN, "aeron:udp?control-mode=manual", "receiver"),
-}
-
-
-@pytest.mark.parametrize("secured", ["publication", "subscription"])
-@pytest.mark.parametrize("mode", MODES)
-def test_plain_and_secured_sides_of_each_mode_refuse_each_other_without_an_answer(pair, mode, secured):
-    published, subscribed, refusing = MODES[mode]
-    if secured == "publication":
-        published += "|security=orders"
-    else:
-        subscribed += "|security=orders"
-    subscription = pair.add_subscription(subscribed, 1001)
-    publication = pair.add_publication(published, 1001)
-    if mode == "manual destinations":
-        pair.result(publication.add_destination_async(PLAIN))
-    if mode == "a subscription with destinations":
-        pair.result(subscription.add_destination_async(PLAIN))
-
-    pair.run_for(10 * S)
-
-    sides = {"receiver": pair.receiver, "sender": pair.sender}
-    side = sides.pop(refusing)
-    (silent,) = sides.values()
-    assert not publication.is_connected
-    assert not subscription.is_connected
-    assert pair.network.sent(source=pair.RECEIVER if refusing == "receiver" else pair.SENDER) == []
-    (record,) = side.errors()
-    is_sealed = (refusing == "receiver") == (secured == "publication")
-    assert ("frame version is not 0" if is_sealed else "it is not sealed") in record.text
-    assert record.last_peer.startswith("10.0.0.1:" if refusing == "receiver" else "10.0.0.2:")
-    assert record.observation_count > 5
-    assert silent.errors() == []
-    counted = (
-        side.counted("invalid_packets")
-        if is_sealed
-        else side.counters.value(side.find_counter("security-refused-plain: ").id)
-    )
-    assert counted >= record.observation_count
-
-
 def test_a_client_sees_that_a_peer_is_refused(pair):
     refused = []
     subscription = pair.add_subscription(SECURED, 1001)
