@@ -94,6 +94,12 @@ def readable(packets):
     return found
 
 
+def check_text(packets, keys):
+    """Assert that the known text cannot be read, or without keys that it can: the search finds what is there."""
+    found = readable(packets)
+    assert found == 0 if keys else found > 0.9 * COUNT * (LENGTH - 8) / 8
+
+
 class Keys:
     """Key files of the machines: one secret, or an identity each."""
 
@@ -164,9 +170,59 @@ def test_a_sealed_channel_cannot_be_read_on_the_wire(machines, start, tmp_path, 
 
     assert {result["sha256"] for result in results} == {sent["sha256"]}
     assert sum(map(len, capture.packets)) > COUNT * LENGTH
-    found = readable(capture.packets)
-    if keys:
-        assert found == 0
-    else:
-        # The search finds what is there.
-        assert found > 0.9 * COUNT * (LENGTH - 8) / 8
+    check_text(capture.packets, keys)
+
+
+@pytest.mark.parametrize("keys", ["group", "identities", None])
+def test_sealed_responses_cannot_be_read_on_the_wire(machines, start, tmp_path, keys):
+    files = Keys(tmp_path, keys)
+    suffix = "|security=orders" if keys else ""
+    requests = f"aeron:udp?endpoint={machines.address(1)}:20141{suffix}"
+    responses = f"aeron:udp?control={machines.address(1)}:20142|control-mode=response{suffix}"
+    with Capture(machines.ports[0]) as capture:
+        server = start(1, "answer", f"{requests} {responses}", COUNT, **files.of(1))
+        server.await_output(ready=True)
+        client = start(0, "ask", f"{requests} {responses}", COUNT, **files.of(0))
+        sent = server.await_output(sent=COUNT)
+        result = client.await_output(last=COUNT - 1)
+
+    assert result["sha256"] == sent["sha256"]
+    assert sum(map(len, capture.packets)) > COUNT * LENGTH
+    check_text(capture.packets, keys)
+
+
+#: Names of drivers, of random letters.
+NAMES = ["".join(random.Random(number).choices("abcdefghijklmnopqrstuvwxyz", k=24)) for number in range(3)]
+
+
+@pytest.mark.parametrize("keys", ["group", "identities", None])
+def test_names_in_sealed_gossip_cannot_be_read_on_the_wire(machines, start, tmp_path, keys):
+    files = Keys(tmp_path, keys)
+    resolver = {"AERON_SECURITY_RESOLVER": "orders"} if keys else {}
+
+    def start_driver(index):
+        return start(
+            index,
+            "names",
+            "-",
+            len(NAMES) - 1,
+            **files.of(index),
+            **resolver,
+            AERON_NAME_RESOLVER_SUPPLIER="driver",
+            AERON_DRIVER_RESOLVER_NAME=NAMES[index],
+            AERON_DRIVER_RESOLVER_INTERFACE=f"{machines.address(index)}:8050",
+            # The last one has to learn the name of the first one, and the other way round.
+            AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR=f"{machines.address(1)}:8050",
+        )
+
+    with Capture(machines.ports[1]) as capture:
+        drivers = [start_driver(index) for index in range(len(NAMES))]
+        for driver in drivers:
+            driver.await_output(names=len(NAMES) - 1)
+
+    packets = b"".join(capture.packets)
+    assert len(capture.packets) > 10
+    for name in NAMES:
+        windows = [name[at : at + 6].encode() for at in range(len(name) - 5)]
+        found = sum(window in packets for window in windows)
+        assert found == (0 if keys else len(windows))

@@ -2,11 +2,14 @@
 
     host.py send DIR CHANNEL COUNT AWAITED  until standard input ends; waits for that many required receivers
     host.py receive DIR CHANNEL COUNT RATE  until the last message or SIGTERM; RATE messages a second, 0 for no limit
+    host.py ask DIR CHANNELS COUNT          sends a request, and ends as `receive` with the responses to it
+    host.py answer DIR CHANNELS COUNT       responds to a request with COUNT messages, until standard input ends
+    host.py names DIR - COUNT               until standard input ends; prints `names` when so many are in the cache
 
 Prints lines of JSON. The sender prints its number of destinations and required receivers and whether it is connected,
 whenever one of them changes, and `sent` at the end. The receiver prints `ready`, `began` after a tenth of the
-messages, and its result at the end. Destinations of a sender follow its channel, separated by spaces. Settings of the
-driver may come from the environment.
+messages, and its result at the end. Destinations of a sender follow its channel, separated by spaces. CHANNELS are
+that of requests and that of responses, separated by a space. Settings of the driver may come from the environment.
 """
 
 from __future__ import annotations
@@ -23,10 +26,10 @@ import time
 import aeron_core
 from aeron_core.errors import ErrorCode, RegistrationError
 
-STREAM = 1001
+STREAM, RESPONSES = 1001, 1002
 LENGTH = 1000  # message length: a number, and bytes derived from it
 PATIENCE_S = 20  # time until a name is known
-FLOW_CONTROL_RECEIVERS, DESTINATIONS = 17, 18  # types of counters
+CACHE_ENTRIES, FLOW_CONTROL_RECEIVERS, DESTINATIONS = 16, 17, 18  # types of counters
 SETTINGS = {
     "threading_mode": "SHARED",
     "term_buffer_length": "64k",
@@ -77,7 +80,7 @@ def send(aeron: aeron_core.Aeron, channel: str, count: int, awaited: int) -> Non
     sent, output, may_start = 0, None, awaited == 0
     message, digest = make_message(0), hashlib.sha256()
     due = 0.0
-    while not select.select([sys.stdin], [], [], 0)[0]:
+    while not has_input_ended():
         if time.monotonic() > due:
             due = time.monotonic() + 0.02
             state = state_of(aeron, publication)
@@ -96,6 +99,15 @@ def send(aeron: aeron_core.Aeron, channel: str, count: int, awaited: int) -> Non
 
 
 def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> None:
+    channel, *destinations = channel.split()
+    subscription = aeron.add_subscription(channel, STREAM)
+    for destination in destinations:
+        subscription.add_destination(destination)
+    print_json(ready=True)
+    poll(subscription, count, rate)
+
+
+def poll(subscription: aeron_core.Subscription, count: int, rate: int) -> None:
     numbers: list[int] = []
     digest = hashlib.sha256()
     is_over = False
@@ -105,11 +117,6 @@ def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> Non
         is_over = True
 
     signal.signal(signal.SIGTERM, stop)
-    channel, *destinations = channel.split()
-    subscription = aeron.add_subscription(channel, STREAM)
-    for destination in destinations:
-        subscription.add_destination(destination)
-    print_json(ready=True)
     start = time.monotonic()
 
     def on_message(buffer: memoryview, header: aeron_core.Header) -> None:
@@ -133,8 +140,55 @@ def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> Non
     )
 
 
+def has_input_ended() -> bool:
+    return bool(select.select([sys.stdin], [], [], 0)[0])
+
+
+def ask(aeron: aeron_core.Aeron, channels: str, count: int) -> None:
+    requests, responses = channels.split()
+    subscription = aeron.add_subscription(responses, RESPONSES)
+    correlation_id = subscription.registration_id
+    publication = aeron.add_publication(f"{requests}|response-correlation-id={correlation_id}", STREAM)
+    publication.await_connected(timeout=PATIENCE_S)
+    print_json(ready=True)
+    poll(subscription, count, 0)
+
+
+def answer(aeron: aeron_core.Aeron, channels: str, count: int) -> None:
+    requests, responses = channels.split()
+    subscription = aeron.add_subscription(requests, STREAM)
+    print_json(ready=True)
+    while not subscription.images:
+        time.sleep(0.01)
+    correlation_id = subscription.images[0].correlation_id
+    publication = aeron.add_publication(f"{responses}|response-correlation-id={correlation_id}", RESPONSES)
+    digest = hashlib.sha256()
+    for number in range(count):
+        message = make_message(number)
+        while publication.offer(message) <= 0:
+            time.sleep(0.0005)
+            if has_input_ended():
+                return
+        digest.update(message)
+    print_json(sent=count, sha256=digest.hexdigest())
+    while not has_input_ended():
+        time.sleep(0.01)
+
+
+def names(aeron: aeron_core.Aeron, _channel: str, count: int) -> None:
+    def value() -> int:
+        records = aeron.counters_reader
+        return next(record.value for record in records if record.type_id == CACHE_ENTRIES)
+
+    while value() < count and not has_input_ended():
+        time.sleep(0.05)
+    print_json(names=value())
+    while not has_input_ended():
+        time.sleep(0.05)
+
+
 def main(command: str, directory: str, channel: str, *numbers: str) -> None:
-    action = send if command == "send" else receive
+    action = {"send": send, "receive": receive, "ask": ask, "answer": answer, "names": names}[command]
     settings = {**SETTINGS, "aeron_dir": directory, "dir_delete_on_shutdown": True}
     with aeron_core.MediaDriver.launch(settings), aeron_core.connect(directory) as aeron:
         action(aeron, channel, *map(int, numbers))
