@@ -17,7 +17,7 @@ from aeron_core._native.datagrams import PythonDatagramChannel
 from aeron_core.testing import DatagramProbe
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "secure" / "handshakes"
-NAMES = ("aes-128-gcm", "chacha20-poly1305")
+NAMES = ("aes-128-gcm", "aes-256-gcm", "chacha20-poly1305")
 THERE = SocketAddress.of("10.0.0.9", 1)
 
 
