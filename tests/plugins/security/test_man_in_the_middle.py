@@ -185,3 +185,35 @@ def test_a_stream_arrives_whole_and_nothing_else_does(start, attack, published, 
             # Each reason once.
             assert len(texts) <= 4, texts
             assert all("refused a datagram: it" in text for text in texts)
+
+
+class Redirection:
+    """Sends what is for one socket of the receiver to another one, too, and the replies of that back to the sender."""
+
+    def __call__(self, line):
+        if line.destination == "10.0.0.2:20121":
+            yield line.source, OTHER, line.data
+        elif line.source == OTHER:
+            yield "10.0.0.2:20121", line.destination, line.data
+
+
+OTHER = "10.0.0.2:20122"
+
+
+def test_a_host_on_the_path_can_send_a_stream_to_another_member(start):
+    # As the wire page states: a datagram is not bound to its destination, only to its sender, and to members.
+    with start() as pair:
+        path = Path(pair, Redirection())
+        subscriptions = [
+            pair.add_subscription(f"aeron:udp?endpoint={endpoint}|security=orders", 1001)
+            for endpoint in ("10.0.0.2:20121", OTHER)
+        ]
+        publication = pair.add_publication(CHANNEL, 1001)
+
+        def step():
+            path.step()
+            publication.offer(b"message")
+            counts = [each.poll(lambda *_: None) for each in subscriptions]
+            return counts[1] > 0
+
+        pair.run_until(step, within_ns=30 * S)
