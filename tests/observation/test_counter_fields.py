@@ -22,6 +22,8 @@ def test_the_key_of_a_position_has_the_stream():
     ("counter", "fields"),
     [
         (of_type(types.SEND_CHANNEL_STATUS, types.channel_key(CHANNEL)), {"channel": CHANNEL}),
+        (of_type(types.PROTECTION, types.channel_key(CHANNEL)), {"channel": CHANNEL}),
+        (of_type(types.REFUSALS, types.channel_key(CHANNEL)), {"channel": CHANNEL}),
         (
             of_type(types.LOCAL_SOCKADDR, types.local_address_key(8, "127.0.0.1:9")),
             {"channel_status_id": 8, "address": "127.0.0.1:9"},
