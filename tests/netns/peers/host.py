@@ -22,6 +22,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 import aeron_core
 from aeron_core.errors import ErrorCode, RegistrationError
@@ -188,10 +189,16 @@ def names(aeron: aeron_core.Aeron, _channel: str, count: int) -> None:
 
 
 def main(command: str, directory: str, channel: str, *numbers: str) -> None:
-    action = {"send": send, "receive": receive, "ask": ask, "answer": answer, "names": names}[command]
+    actions: dict[str, Callable[..., None]] = {
+        "send": send,
+        "receive": receive,
+        "ask": ask,
+        "answer": answer,
+        "names": names,
+    }
     settings = {**SETTINGS, "aeron_dir": directory, "dir_delete_on_shutdown": True}
     with aeron_core.MediaDriver.launch(settings), aeron_core.connect(directory) as aeron:
-        action(aeron, channel, *map(int, numbers))
+        actions[command](aeron, channel, *map(int, numbers))
 
 
 if __name__ == "__main__":
