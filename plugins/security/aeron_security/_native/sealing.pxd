@@ -91,6 +91,17 @@ cdef extern from "opener.h" nogil:
         ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number,
         uint64_t line, uint64_t generation, int64_t began_ns)
 
+cdef extern from "flood.h" nogil:
+    ctypedef struct ac_flood_t:
+        int64_t begin_ns
+        uint32_t refused[2]
+        bint is_filtered
+    enum:
+        AC_BUDGET_NS
+    void ac_count_flood(
+        ac_flood_t *flood, const ac_opener_t *opener, const uint8_t *datagram, int length, const void *name)
+    void ac_step_flood(ac_flood_t *flood, const ac_opener_t *opener, int descriptor, int64_t now_ns)
+
 cdef extern from "staging.h" nogil:
     enum:
         AC_STAGING_LENGTH
@@ -148,8 +159,10 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef SocketAddress _reply_address   # where challenges and answers go; otherwise to the source of the datagram
     cdef SocketAddress _source
     cdef uint32_t _number               # among the sockets of the session
+    cdef ac_flood_t _flood              # of strangers, and the filter against it
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil
+    cdef int32_t _watch(self, int64_t now_ns) noexcept nogil
     cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil
     cdef int32_t _obey(self) noexcept nogil
     cdef int32_t _send_pieces(

@@ -256,6 +256,9 @@ cdef class SealedDatagrams(DatagramChannel):
         if self._opener.exchange != NULL and not self._opener.is_joined:
             ac_join(self._session.opener, self._opener, self._session.clock.nano_time())
         self._obey()
+        if self._flood.is_filtered:
+            # The flood may have ended.
+            self._watch(self._session.clock.nano_time())
         # Under a flood, what can be opened must not wait for the next duty cycle, before which the agent may idle.
         while count == 0 and rounds < _RECEIVE_ROUNDS:
             rounds += 1
@@ -266,10 +269,18 @@ cdef class SealedDatagrams(DatagramChannel):
             now_ns = self._session.clock.nano_time()
             for slot in range(count):
                 self._open_slot(batch, slot, now_ns)
+            self._watch(now_ns)
             # An endpoint takes an empty slot for a malformed datagram.
             count = ac_close_gaps(batch._batch, batch.buffer.at(0, 1), 65536, count)
         batch.count = count
         return count
+
+    cdef int32_t _watch(self, int64_t now_ns) noexcept nogil:
+        if now_ns - self._flood.begin_ns >= AC_BUDGET_NS and (
+            self._flood.is_filtered or self._flood.refused[0] or self._flood.refused[1]
+        ):
+            ac_step_flood(&self._flood, self._opener, self._channel.descriptor(), now_ns)
+        return 0
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil:
         # The contents of the slot's datagrams move together: all but the last have the same length.
@@ -297,6 +308,7 @@ cdef class SealedDatagrams(DatagramChannel):
                 pass
             elif reason != 0:
                 counted.counts[reason] += 1
+                ac_count_flood(&self._flood, opener, memory + at, part, name)
                 batch.copy_source(slot, self._source)
                 self._session.keep_fault(reason, self._source)
             else:

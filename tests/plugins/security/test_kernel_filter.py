@@ -1,0 +1,194 @@
+"""A flood of strangers is dropped in the kernel, and nothing else is."""
+
+import os
+import select
+import socket
+
+import pytest
+from aeron_security._native.sealing import SealedDatagrams, SealingSession
+from secure_udp import ANSWER, FRAMES, Peer, expand, prk_of
+
+from aeron_core._native.clock import Clock
+from aeron_core._native.datagrams import UdpSocket
+from aeron_core.testing import DatagramProbe
+
+SECRET = bytes(range(32))
+MS, S = 1_000_000, 1_000_000_000
+#: Datagrams in 10 ms, of strangers: a flood begins with 256.
+FLOOD = 300
+LOOPBACK = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
+PUBLICATION, SUBSCRIPTION = 0, 1
+
+
+class Receiver:
+    """A sealed subscription on a real socket."""
+
+    def __init__(self, family=socket.AF_INET):
+        self.family, self.clock = family, Clock.manual()
+        self.socket = socket.socket(family, socket.SOCK_DGRAM)
+        self.socket.bind((LOOPBACK[family], 0))
+        self.session = SealingSession([SECRET], 1, SUBSCRIPTION, PUBLICATION, self.clock)
+        channel = SealedDatagrams(UdpSocket(self.socket), self.session)
+        self.probe = DatagramProbe(channel)
+
+    def host(self, address=None):
+        """Return a socket of a host, from which datagrams are sent to this one."""
+        made = socket.socket(self.family, socket.SOCK_DGRAM)
+        made.bind((address or LOOPBACK[self.family], 0))
+        made.connect(self.socket.getsockname())
+        made.settimeout(10)
+        return made
+
+    def receive(self, *datagrams, source):
+        """Receive datagrams of a host; return the contents that are opened."""
+        found = []
+        for datagram in datagrams:
+            source.send(datagram)
+            found += self._take()
+        self.clock.advance(10 * MS)
+        return found + self._take()
+
+    def _take(self):
+        found = []
+        while select.select([self.socket], [], [], 0)[0]:
+            found += [each for slot in self.probe.receive() for each in slot.datagrams if each]
+        self.probe.receive()
+        return found
+
+    def passed(self, *datagrams, source):
+        """Return how many datagrams of a stranger are received."""
+        before = sum(self.refused().values())
+        assert self.receive(*datagrams, source=source) == []
+        return sum(self.refused().values()) - before
+
+    def refused(self):
+        counts = self.session.counts()
+        return {name: counts[name] for name in counts.keys() - {"sealed", "opened", "rotations"}}
+
+    def admit(self, peer, source):
+        assert self.receive(peer.seal(b"first"), source=source) == []
+        self.receive(peer.answer(source.recv(2048)), source=source)
+        assert self.receive(peer.seal(b"second"), source=source) == [b"second"]
+
+    def start_flood(self, source, kind=FRAMES):
+        for _ in range(3):
+            self.passed(*(stranger(kind) for _ in range(FLOOD)), source=source)
+
+
+def stranger(kind=FRAMES):
+    """Return a datagram with an unknown salt."""
+    identifier = expand(prk_of(SECRET), b"id", 1)
+    return b"AeSU\1" + bytes([kind, PUBLICATION]) + identifier + os.urandom(100)
+
+
+@pytest.mark.parametrize("family", LOOPBACK)
+@pytest.mark.parametrize("waste", [stranger, lambda: os.urandom(200), lambda: b"short"])
+def test_a_flood_is_dropped_and_an_admitted_peer_is_received(family, waste):
+    receiver, peer = Receiver(family), Peer(SECRET, 1, PUBLICATION)
+    flooder, host = receiver.host(), receiver.host()
+    receiver.admit(peer, host)
+
+    first = receiver.passed(*(waste() for _ in range(FLOOD)), source=flooder)
+    receiver.start_flood(flooder)
+    later = receiver.passed(*(waste() for _ in range(FLOOD)), source=flooder)
+
+    assert first == FLOOD
+    assert later < FLOOD // 8
+    contents = [bytes([number]) for number in range(100)]
+    assert receiver.receive(*map(peer.seal, contents), source=host) == contents
+    for _ in range(3):
+        peer.rotate()
+        assert receiver.receive(*map(peer.seal, contents), source=host) == contents
+
+
+def test_the_filter_is_removed_after_a_second_without_a_flood():
+    receiver = Receiver()
+    flooder = receiver.host()
+    receiver.start_flood(flooder)
+
+    for _ in range(98):
+        receiver.receive(source=flooder)
+    assert receiver.passed(*(stranger() for _ in range(FLOOD)), source=flooder) < FLOOD // 8
+    for _ in range(101):
+        receiver.receive(source=flooder)
+
+    assert receiver.passed(*(stranger() for _ in range(200)), source=flooder) == 200
+
+
+def test_a_new_peer_that_sends_much_is_admitted():
+    receiver, peer = Receiver(), Peer(SECRET, 1, PUBLICATION)
+    host = receiver.host()
+    # It is taken for a flood, as it was sending to others before.
+    for _ in range(3):
+        receiver.receive(*(peer.seal(b"data") for _ in range(FLOOD)), source=host)
+    challenge = host.recv(2048)
+
+    receiver.receive(peer.answer(challenge), source=host)
+
+    contents = [bytes([number]) for number in range(100)]
+    assert receiver.receive(*map(peer.seal, contents), source=host) == contents
+
+
+def test_another_source_reaches_a_socket_that_one_floods():
+    receiver, peer = Receiver(), Peer(SECRET, 1, PUBLICATION)
+    flooder, host = receiver.host("127.0.0.2"), receiver.host("127.0.0.3")
+    receiver.start_flood(flooder)
+
+    receiver.admit(peer, host)
+
+    assert receiver.passed(*(stranger() for _ in range(FLOOD)), source=flooder) < FLOOD // 8
+    assert receiver.receive(peer.seal(b"data"), source=host) == [b"data"]
+
+
+def test_a_flood_of_handshakes_is_dropped():
+    receiver, peer = Receiver(), Peer(SECRET, 1, PUBLICATION)
+    flooder, host = receiver.host("127.0.0.2"), receiver.host()
+    receiver.admit(peer, host)
+    receiver.start_flood(flooder, ANSWER)
+
+    assert receiver.passed(*(stranger(ANSWER) for _ in range(FLOOD)), source=flooder) < FLOOD // 8
+    assert receiver.receive(peer.seal(b"data"), source=host) == [b"data"]
+
+
+def test_a_flood_of_many_sources_is_dropped():
+    receiver, peer = Receiver(), Peer(SECRET, 1, PUBLICATION)
+    flooders = [receiver.host(f"127.0.1.{number}") for number in range(1, 101)]
+    host = receiver.host()
+    receiver.admit(peer, host)
+
+    passed = []
+    for _ in range(8):
+        before = sum(receiver.refused().values())
+        for flooder in flooders:
+            for _ in range(5):
+                flooder.send(stranger())
+            receiver._take()
+        receiver.receive(source=host)
+        passed.append(sum(receiver.refused().values()) - before)
+
+    assert passed[0] == 500
+    assert passed[-1] < 300
+    assert receiver.receive(peer.seal(b"data"), source=host) == [b"data"]
+
+
+def test_a_known_salt_of_a_forger_is_not_taken_for_a_flood():
+    receiver, peer = Receiver(), Peer(SECRET, 1, PUBLICATION)
+    host = receiver.host()
+    receiver.admit(peer, host)
+    recorded = peer.seal(b"data")
+    receiver.receive(recorded, source=host)
+    for _ in range(4):
+        assert receiver.passed(*[recorded] * FLOOD, source=host) == FLOOD
+
+    assert receiver.passed(*(stranger() for _ in range(200)), source=host) == 200
+
+
+def test_a_socket_with_many_peers_has_no_filter():
+    receiver = Receiver()
+    host = receiver.host()
+    for _ in range(130):
+        receiver.admit(Peer(SECRET, 1, PUBLICATION), host)
+
+    receiver.start_flood(host)
+
+    assert receiver.passed(*(stranger() for _ in range(FLOOD)), source=host) == FLOOD
