@@ -27,8 +27,7 @@ from aeron_core.client.subscriptions.controlled_fragment_assembler import Contro
 from aeron_core.errors import NotConnectedError
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
+    from aeron_core.bytes_like import BytesLike
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.awaitable import (
         CounterAdder,
@@ -220,7 +219,7 @@ async def messages(
 
 async def async_offer(
     publication: OfferedPublication,
-    data: Buffer | list[Buffer] | tuple[Buffer, ...],
+    data: BytesLike | list[BytesLike] | tuple[BytesLike, ...],
     timeout: float | None = None,
     *,
     reserved_value: int = 0,

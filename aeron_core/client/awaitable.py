@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
+    from aeron_core.bytes_like import BytesLike
     from aeron_core.client.handlers import ImageHandler
     from aeron_core.client.loop_bells import LoopBells
     from aeron_core.client.subscriptions.image import ControlledFragmentHandler, Image
@@ -52,7 +51,7 @@ class OfferedPublication(Protocol):
 
     def offer(
         self,
-        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        data: BytesLike | list[BytesLike] | tuple[BytesLike, ...],
         *,
         reserved_value: int = 0,
         peer: int | None = None,

@@ -23,8 +23,7 @@ from aeron_core.resilient.resource import ResilientResource, deadline_of, remain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from typing_extensions import Buffer
-
+    from aeron_core.bytes_like import BytesLike
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.channel_peers import ChannelPeer
     from aeron_core.client.registrations import Registration
@@ -149,7 +148,7 @@ class ResilientPublicationBase(ResilientResource[P]):
 
     def offer(
         self,
-        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        data: BytesLike | list[BytesLike] | tuple[BytesLike, ...],
         *,
         reserved_value: int = 0,
         peer: int | None = None,
@@ -164,7 +163,7 @@ class ResilientPublicationBase(ResilientResource[P]):
 
     def send(
         self,
-        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        data: BytesLike | list[BytesLike] | tuple[BytesLike, ...],
         *,
         timeout: float | None = None,
         reserved_value: int = 0,
@@ -199,8 +198,8 @@ class ResilientPublicationBase(ResilientResource[P]):
 
     def offer_batch(  # noqa: PLR0913 - the parameters of the plain publication
         self,
-        data: Buffer,
-        offsets: Buffer,
+        data: BytesLike,
+        offsets: BytesLike,
         *,
         first: int = 0,
         count: int | None = None,
@@ -222,7 +221,7 @@ class ResilientPublicationBase(ResilientResource[P]):
 
     def offer_many(
         self,
-        messages: Sequence[Buffer | list[Buffer] | tuple[Buffer, ...]],
+        messages: Sequence[BytesLike | list[BytesLike] | tuple[BytesLike, ...]],
         *,
         first: int = 0,
         reserved_value: int = 0,
@@ -327,7 +326,7 @@ class ResilientExclusivePublication(ResilientPublicationBase[ExclusivePublicatio
         """Append padding as `ExclusivePublication.append_padding`; NOT_CONNECTED while the driver is gone."""
         return self._refused(self._current.append_padding(length))
 
-    def offer_block(self, block: Buffer) -> int:
+    def offer_block(self, block: BytesLike) -> int:
         """Append whole frames as `ExclusivePublication.offer_block`; NOT_CONNECTED while the driver is gone.
 
         Raises ValueError for frames that were built for the stream before a restart.

@@ -145,7 +145,7 @@ def test_pyright_accepts_every_kind_with_its_strict_rules(plugins, tmp_path):
     if program is None:
         pytest.skip("no basedpyright in the environment of the tests")
     sources = [*map(str, plugins.glob("*/src"))]
-    rules = {"typeCheckingMode": "strict", "pythonVersion": "3.12", "include": [str(plugins)]}
+    rules = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": [str(plugins)]}
     rules["extraPaths"] = [str(ROOT), *map(str, ROOT.glob("plugins/*")), *sources]
     # Types of Cython and Spark.
     rules["exclude"] = [f"{plugins}/*/setup.py"]

@@ -22,6 +22,32 @@ class _Handle:
 def display(figure: object, *, display_id: bool) -> _Handle:
     raise NotImplementedError
 """
+#: Arrays of numpy wherever a message is given. Before 3.12, their types do not show that they are buffers.
+ARRAYS = """
+import numpy as np
+
+import aeron_core
+from aeron_core import resilient
+
+data = np.zeros(64, np.uint8)
+offsets = np.arange(0, 65, 32, dtype=np.int64)
+
+
+def offer(publication: aeron_core.Publication, exclusive: aeron_core.ExclusivePublication) -> None:
+    publication.offer(data)
+    publication.offer([data, b"tail"])
+    publication.offer_batch(data, offsets)
+    publication.offer_many([data, data])
+    exclusive.offer_block(data)
+
+
+def offer_again(publication: resilient.ResilientPublication) -> None:
+    publication.offer_batch(data, offsets)
+
+
+async def send(publication: aeron_core.Publication) -> None:
+    await aeron_core.aio.async_offer(publication, data)
+"""
 #: Types of other distributions, some of which have no annotations.
 OTHERS = ["reportMissingTypeStubs", "reportUnknownMemberType", "reportUnknownVariableType"]
 
@@ -64,13 +90,33 @@ def test_mypy_accepts_the_examples(programs):
     assert done.returncode == 0, done.stdout
 
 
-def test_pyright_accepts_the_examples(programs):
+@pytest.mark.parametrize("version", ["3.11", "3.12"])
+def test_mypy_accepts_a_program_with_arrays_on_each_python(version, tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "batches.py").write_text(ARRAYS, encoding="utf-8")
+    # A package that is installed is not checked itself, as for a user.
+    others = "[mypy]\n[mypy-aeron_core.*]\nfollow_imports = silent\n"
+    (tmp_path / "mypy.ini").write_text(others, encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--python-version", version, "batches.py"],
+        cwd=tmp_path,
+        env=os.environ | {"MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12"])
+def test_pyright_accepts_the_examples(programs, version):
     program = shutil.which("basedpyright", path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip("no basedpyright in the environment of the tests")
     rules = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT), *map(str, ROOT.glob("plugins/*"))]}
-    # As for mypy: before 3.12, types do not show that an array of numpy is a buffer.
-    rules |= {"pythonVersion": "3.12"} | dict.fromkeys(OTHERS, "none")
+    rules |= {"pythonVersion": version} | dict.fromkeys(OTHERS, "none")
     (programs / "pyrightconfig.json").write_text(json.dumps(rules), encoding="utf-8")
 
     done = subprocess.run(

@@ -9,14 +9,14 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.uri.values import INT64_MAX, INT64_MIN
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from aeron_core.bytes_like import BytesLike
 
 _I64_LENGTH = 8
 _RAW_FORMATS = ("B", "b", "c")
 _I64_FORMATS = ("q", "Q", "l", "L", "n", "N")
 
 
-def boundaries_of(offsets: Buffer) -> AtomicBuffer:
+def boundaries_of(offsets: BytesLike) -> AtomicBuffer:
     """Return `offsets` as a buffer of little-endian 64-bit integers.
 
     Raises TypeError unless it is a buffer of such integers or of raw bytes, and BufferError or ValueError, depending on
@@ -54,20 +54,20 @@ def check_step(reserved_value: int, step: int, count: int) -> None:
         )
 
 
-def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
+def parts_of(data: Sequence[BytesLike]) -> tuple[AtomicBuffer, ...]:
     """Return the parts of a gathered message as buffers; raises TypeError if one is not a buffer."""
     return tuple(AtomicBuffer(part) for part in data)
 
 
-def length_of(data: Buffer | list[Buffer] | tuple[Buffer, ...]) -> int:
+def length_of(data: BytesLike | list[BytesLike] | tuple[BytesLike, ...]) -> int:
     """Return the length of a message in bytes, of all parts of a list or tuple; raise TypeError if one is no buffer."""
     parts = data if isinstance(data, (list, tuple)) else (data,)
     return sum(memoryview(part).nbytes for part in parts)
 
 
 def messages_of(
-    messages: Sequence[Buffer | list[Buffer] | tuple[Buffer, ...]], first: int
-) -> tuple[Buffer, ...]:
+    messages: Sequence[BytesLike | list[BytesLike] | tuple[BytesLike, ...]], first: int
+) -> tuple[BytesLike, ...]:
     """Return a list or tuple of messages as a tuple, which no other thread changes; check that `first` lies within it.
 
     Raises TypeError for another type, because each item of a single buffer would be taken for a message, and ValueError

@@ -15,7 +15,7 @@ from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
 from aeron_core.logbuffer.results import OfferResult
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from aeron_core.bytes_like import BytesLike
 
 
 class ExclusivePublication(PublicationBase):
@@ -40,7 +40,7 @@ class ExclusivePublication(PublicationBase):
             return OfferResult.CLOSED
         return self._result(self._check_result(self._exclusive_appender.append_padding(length), length))
 
-    def offer_block(self, block: Buffer) -> int:
+    def offer_block(self, block: BytesLike) -> int:
         """Append whole frames, headers included, that were built for this position; return the same as `offer`.
 
         If the publisher limit allows an offer, raises ValueError unless there is at least one frame, each has the

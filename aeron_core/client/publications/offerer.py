@@ -10,9 +10,8 @@ from aeron_core._native import wire
 from aeron_core.errors import ClosedError, MaxPositionExceededError, NotConnectedError, SendTimeoutError
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core.bytes_like import BytesLike
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.client.publications.publication import Publication
 
@@ -52,7 +51,7 @@ class Offerer:
         self.bytes = 0
         self.back_pressured = 0
 
-    def offer(self, data: Buffer, reserved_value: int = 0) -> int:
+    def offer(self, data: BytesLike, reserved_value: int = 0) -> int:
         """Offer until the message is accepted and return the position after it.
 
         Raises NotConnectedError if the publication is not connected for `timeout` seconds, SendTimeoutError
@@ -72,7 +71,7 @@ class Offerer:
 
     def offer_batch(
         self,
-        data: Buffer,
+        data: BytesLike,
         boundaries: AtomicBuffer,
         count: int,
         reserved_value: int = 0,

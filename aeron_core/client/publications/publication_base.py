@@ -34,8 +34,7 @@ from aeron_core.logbuffer.frame_writer import check_range
 from aeron_core.logbuffer.results import BY_MAGNITUDE, OfferResult
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
+    from aeron_core.bytes_like import BytesLike
     from aeron_core.client.channel_peers import ChannelPeers
     from aeron_core.logbuffer.appender import Appender
 
@@ -56,7 +55,7 @@ class PublicationBase(PublicationState):
 
     def offer(
         self,
-        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        data: BytesLike | list[BytesLike] | tuple[BytesLike, ...],
         *,
         reserved_value: int = 0,
         peer: int | None = None,
@@ -90,7 +89,7 @@ class PublicationBase(PublicationState):
 
     def send(
         self,
-        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        data: BytesLike | list[BytesLike] | tuple[BytesLike, ...],
         *,
         timeout: float | None = None,
         reserved_value: int = 0,
@@ -117,8 +116,8 @@ class PublicationBase(PublicationState):
 
     def offer_batch(  # noqa: PLR0913
         self,
-        data: Buffer,
-        offsets: Buffer,
+        data: BytesLike,
+        offsets: BytesLike,
         *,
         first: int = 0,
         count: int | None = None,
@@ -157,7 +156,7 @@ class PublicationBase(PublicationState):
 
     def offer_many(
         self,
-        messages: Sequence[Buffer | list[Buffer] | tuple[Buffer, ...]],
+        messages: Sequence[BytesLike | list[BytesLike] | tuple[BytesLike, ...]],
         *,
         first: int = 0,
         reserved_value: int = 0,
@@ -247,7 +246,7 @@ class PublicationBase(PublicationState):
             claim.reserved_value = addressed(peer, 0)
         return claim
 
-    def _offer(self, data: Buffer, reserved_value: int) -> int:
+    def _offer(self, data: BytesLike, reserved_value: int) -> int:
         length = self._payload.borrow(data)
         if length > self._log.max_message_length:
             self._payload.give_back()
@@ -258,7 +257,7 @@ class PublicationBase(PublicationState):
             self._payload.give_back()
         return result
 
-    def _offer_parts(self, parts: Sequence[Buffer], reserved_value: int) -> int:
+    def _offer_parts(self, parts: Sequence[BytesLike], reserved_value: int) -> int:
         buffers = parts_of(parts)
         result = self._appender.offer_parts(buffers, reserved_value)
         return self._check_result(result, sum(len(buffer) for buffer in buffers))
@@ -295,7 +294,7 @@ class PublicationBase(PublicationState):
         return result
 
     def _offer_many(
-        self, messages: Sequence[Buffer], first: int, reserved_value: int, peer: int | None
+        self, messages: Sequence[BytesLike], first: int, reserved_value: int, peer: int | None
     ) -> int:
         """Append the messages of a tuple from index `first` on; return how many, or the negative reason for none."""
         value = arguments.field_of(reserved_value, "reserved_value")
