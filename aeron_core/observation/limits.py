@@ -20,7 +20,11 @@ publication if one of these holds, in this order:
                       subscriber  received and not read: receiver position - position of the slowest subscriber
                       loss        behind a gap: high-water mark - receiver position
                       receiver    under way: sender position - high-water mark; the window is too short for the latency
-                    Without an image here the cause is `receiver`: on another host.
+                    Of several images, in several drivers, the one counts whose receiver's limit, its window beyond the
+                    position of its slowest subscriber, is nearest to that of the sender: min flow control follows the
+                    slowest receiver, max flow control the fastest.
+                    Without an image here the cause is `receiver`: on another host. So it is if the limit of that image
+                    is beyond that of the sender by more than half of its window: another receiver holds the sender.
 
 A party limits an image, which a publication elsewhere feeds, if at least three quarters of its receiver's window are
 used, `high-water mark - position of the slowest subscriber`: a receiver extends the window when a quarter was consumed.
@@ -40,6 +44,7 @@ from typing import Final
 
 from aeron_core.frozen import frozen
 from aeron_core.observation.clients import ObservedClient
+from aeron_core.observation.drivers import DriverState
 from aeron_core.observation.snapshots import DriverSnapshot
 from aeron_core.observation.streams import (
     ReceivedStream,
@@ -56,6 +61,9 @@ _RECEIVER_STEPS: Final = 4
 #: Source: AERON_RCV_INITIAL_WINDOW_LENGTH, AERON_MTU_LENGTH defaults.
 _DEFAULT_RECEIVER_WINDOW: Final = 128 * 1024
 _DEFAULT_MTU: Final = 1408
+#: First bytes of multicast addresses of IPv4. Source: RFC 5771.
+_FIRST_MULTICAST: Final = 224
+_LAST_MULTICAST: Final = 239
 
 
 class Party(StrEnum):
@@ -78,6 +86,10 @@ class Limitation:
     party is behind: a subscriber behind what it could read; sender, receiver and peer behind the publisher; for a loss,
     what was received behind the gap. `subscriber` and `client` are set for SUBSCRIBER, `client` only if the counters
     include its heartbeat. `is_polling` is None without an earlier snapshot.
+
+    `driver` has the party: for SUBSCRIBER, LOSS and RECEIVER that of the image, which may be another one than that of
+    the log; None if no snapshot has the image. `source` is set for LOSS, if the loss report has an entry. `endpoint` is
+    set for RECEIVER without a driver, if the channel names the address of the only receiver.
     """
 
     party: Party  # what limits the log
@@ -91,6 +103,17 @@ class Limitation:
     subscriber: Subscriber | None = None  # the subscriber that limits the log
     client: ObservedClient | None = None  # the client of the subscriber
     is_polling: bool | None = None  # whether the subscriber has moved since the earlier snapshot
+    driver: DriverState | None = None  # driver of the party
+    source: str = ""  # address from which the lost data was sent, as host:port
+    endpoint: str = ""  # address of the receiver in the channel, as host:port
+
+    @property
+    def driver_text(self) -> str:
+        """The driver of the party as text, such as `driver aeron-root of process 4711`; empty if unknown."""
+        if self.driver is None:
+            return ""
+        name = self.driver.aeron_dir.name or str(self.driver.aeron_dir)
+        return f"driver {name}" if self.driver.pid is None else f"driver {name} of process {self.driver.pid}"
 
     @property
     def sentence(self) -> str:
@@ -107,13 +130,23 @@ class Limitation:
         if self.party is Party.SUBSCRIBER:
             return f"{self._subscriber_text()} holds {stream} back{behind}{self._polling_text()}"
         if self.party is Party.LOSS:
-            return f"lost data holds {stream} back: {size_text(self.behind or 0)} wait for a retransmission"
+            return self._loss_text(stream)
         name = {
             Party.SENDER: "the sender of this driver",
             Party.PEER: "the peer of the connection",
-            Party.RECEIVER: "the flow control of a receiver",
+            Party.RECEIVER: f"the flow control of {self._receiver_text()}",
         }[self.party]
         return f"{name} holds {stream} back{behind}"
+
+    def _loss_text(self, stream: str) -> str:
+        lost = "lost data" if self.driver is None else f"data lost on the way to {self.driver_text}"
+        source = f" from {self.source}" if self.source else ""
+        return f"{lost} holds {stream} back: {size_text(self.behind or 0)}{source} wait for a retransmission"
+
+    def _receiver_text(self) -> str:
+        if self.driver is not None:
+            return f"the receiver in {self.driver_text}"
+        return f"a receiver at {self.endpoint}" if self.endpoint else "a receiver"
 
     def _subscriber_text(self) -> str:
         if self.subscriber is None:
@@ -178,10 +211,11 @@ class _Log:
         behind: int | None = None,
         *,
         is_publisher_limited: bool = False,
-        reader: tuple[_Log, Subscriber] | None = None,
+        at: _Log | None = None,
+        subscriber: Subscriber | None = None,
     ) -> Limitation:
-        """Return a limitation of this log; `reader`: the log that the limiting subscriber reads, and the subscriber."""
-        place, subscriber = reader or (self, None)
+        """Return a limitation of this log; `at`: the log of the party, `subscriber`: the subscriber that limits."""
+        place = at or self
         return Limitation(
             party,
             self.stream.stream_id,
@@ -194,7 +228,25 @@ class _Log:
             subscriber,
             None if subscriber is None else place.snapshot.clients.get(subscriber.client_id),
             None if subscriber is None else place.is_polling(subscriber),
+            None if at is None else at.snapshot.driver,
+            place.source if party is Party.LOSS else "",
+            self._endpoint if party is Party.RECEIVER and at is None else "",
         )
+
+    @property
+    def source(self) -> str:
+        """The address from which the last lost data was sent, empty if the loss report has none."""
+        entries = self.snapshot.losses_of(self.stream)
+        return max(entries, key=lambda each: each.last_observation_ms).source if entries else ""
+
+    @property
+    def _endpoint(self) -> str:
+        """The address of the only receiver, empty if there may be several."""
+        _, _, parameters = self.log.channel.partition("?")
+        named = dict(each.split("=", 1) for each in parameters.split("|") if "=" in each)
+        endpoint = named.get("endpoint", "")
+        is_shared = "control" in named or "control-mode" in named or _is_multicast(endpoint)
+        return "" if is_shared else endpoint
 
     def is_polling(self, subscriber: Subscriber) -> bool | None:
         """Return whether a subscriber of this log has moved since the earlier snapshot, None without one."""
@@ -232,7 +284,8 @@ def _of_publication(place: _Log, sent: SentStream, everywhere: Iterable[DriverSn
             Party.SUBSCRIBER,
             lag(sent.position, slowest.position),
             is_publisher_limited=True,
-            reader=(place, slowest),
+            at=place,
+            subscriber=slowest,
         )
     if sent.kind is StreamKind.NETWORK and _is_sender_stopped(place, sent):
         return _of_receivers(place, sent, everywhere, is_limited=is_limited)
@@ -276,17 +329,30 @@ def _of_receivers(
     place: _Log, sent: SentStream, everywhere: Iterable[DriverSnapshot], *, is_limited: bool
 ) -> Limitation:
     """Return what keeps the receivers of a publication, whose sender is stopped, from extending their window."""
+    limit = sent.sender_limit or 0
     images = list(_images_of(place, everywhere))
-    slowest = min(images, key=lambda each: _consumed(each[1]), default=None)
-    if slowest is None:
+    nearest = min(images, key=lambda each: abs(_limit_of(*each) - limit), default=None)
+    if nearest is None:
         return place.limited_by(Party.RECEIVER, sent.unsent, is_publisher_limited=is_limited)
-    where, image = slowest
+    where, image = nearest
     under_way = lag(sent.sender_position, image.high_water_mark) or 0
     party, behind = _cause_of(image)
     if party is Party.NONE or under_way > behind:
-        return place.limited_by(Party.RECEIVER, sent.unsent, is_publisher_limited=is_limited)
-    reader = (where, image.slowest) if party is Party.SUBSCRIBER and image.slowest is not None else None
-    return place.limited_by(party, behind, is_publisher_limited=is_limited, reader=reader)
+        window = _known_window(where, image)
+        is_other = window is not None and _limit_of(where, image) - limit > window // 2
+        return place.limited_by(
+            Party.RECEIVER,
+            sent.unsent,
+            is_publisher_limited=is_limited,
+            at=None if is_other else where,
+        )
+    subscriber = image.slowest if party is Party.SUBSCRIBER else None
+    return place.limited_by(party, behind, is_publisher_limited=is_limited, at=where, subscriber=subscriber)
+
+
+def _limit_of(place: _Log, image: ReceivedStream) -> int:
+    """Return the position up to which the receiver of an image allows sending."""
+    return _consumed(image) + _receiver_window(place, image)
 
 
 def _images_of(place: _Log, everywhere: Iterable[DriverSnapshot]) -> Iterator[tuple[_Log, ReceivedStream]]:
@@ -322,14 +388,27 @@ def _of_image(place: _Log, image: ReceivedStream) -> Limitation:
     if used is None or used < _receiver_window(place, image) * (_RECEIVER_STEPS - 1) // _RECEIVER_STEPS:
         return place.limited_by(Party.NONE)
     party, behind = _cause_of(image)
-    reader = (place, image.slowest) if party is Party.SUBSCRIBER and image.slowest is not None else None
-    return place.limited_by(party, behind, reader=reader)
+    subscriber = image.slowest if party is Party.SUBSCRIBER else None
+    return place.limited_by(party, behind, at=place, subscriber=subscriber)
 
 
 def _receiver_window(place: _Log, image: ReceivedStream) -> int:
+    return _known_window(place, image) or _DEFAULT_RECEIVER_WINDOW
+
+
+def _known_window(place: _Log, image: ReceivedStream) -> int | None:
+    """Return the window of an image, None if neither a counter nor its log could be read."""
     if image.window is not None:
         return image.window
     parameters = place.snapshot.logs.get(image.registration_id)
     if parameters is None:
-        return _DEFAULT_RECEIVER_WINDOW
+        return None
     return parameters.receiver_window or min(_DEFAULT_RECEIVER_WINDOW, parameters.term_length // 2)
+
+
+def _is_multicast(endpoint: str) -> bool:
+    """Return whether an endpoint, `host:port` or `[host]:port`, is a multicast address of IPv4 or IPv6."""
+    host = endpoint.rpartition(":")[0].strip("[]")
+    first = host.partition(".")[0]
+    is_ip4 = first.isdecimal() and _FIRST_MULTICAST <= int(first) <= _LAST_MULTICAST
+    return is_ip4 or (":" in host and host.lower().startswith("ff"))

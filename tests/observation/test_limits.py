@@ -1,8 +1,24 @@
 """What limits a stream, at the boundaries of the rules in `aeron_core.observation.limits`."""
 
-import pytest
-from observed import IMAGE, PUBLICATION, SPY, SUBSCRIPTION, WINDOW, heartbeat, records_of, snapshot
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+from observed import (
+    CHANNEL,
+    IMAGE,
+    PUBLICATION,
+    SESSION_ID,
+    SPY,
+    STREAM_ID,
+    SUBSCRIPTION,
+    WINDOW,
+    heartbeat,
+    records_of,
+    snapshot,
+)
+
+from aeron_core.concurrent.loss_report import LossEntry
 from aeron_core.observation import LogParameters, Party, StreamKind, limitations
 
 STEP = WINDOW // 8
@@ -178,7 +194,73 @@ def test_a_gap_limits_an_image_whose_subscribers_have_read_all_before_it():
     found = publication(rcv_hwm=200_000, rcv_pos=1000, sub_pos=1000)
 
     assert found.party is Party.LOSS
-    assert found.sentence == "lost data holds stream 1001 back: 199.0 kB wait for a retransmission"
+    assert found.sentence == (
+        "data lost on the way to driver driver of process 1 holds stream 1001 back: "
+        "199.0 kB wait for a retransmission"
+    )
+
+
+def test_a_loss_names_the_address_of_the_last_entry_of_the_loss_report():
+    entries = [
+        LossEntry(1, 100, 1, last_ms, SESSION_ID, STREAM_ID, CHANNEL, source)
+        for last_ms, source in ((5, "10.0.0.1:40"), (9, "10.0.0.2:40"), (7, "10.0.0.3:40"))
+    ]
+    found = snapshot(*records_of(rcv_hwm=200_000, rcv_pos=1000, sub_pos=1000))
+
+    (limit,) = limitations(replace(found, losses=tuple(entries)))
+
+    assert limit.source == "10.0.0.2:40"
+    assert limit.sentence.endswith("199.0 kB from 10.0.0.2:40 wait for a retransmission")
+
+
+SENT = {"pub_pos": 200_000, "pub_lmt": 200_000, "snd_pos": 100_000, "snd_lmt": 100_000}
+
+
+def image_elsewhere(name, window, consumed, high_water_mark):
+    logs = {IMAGE: LogParameters(128 * 1024, MTU, None, window, is_connected=False)}
+    found = snapshot(
+        *records_of(rcv_hwm=high_water_mark, rcv_pos=consumed, sub_pos=consumed), logs=logs, pid=2
+    )
+    return replace(found, driver=replace(found.driver, aeron_dir=Path(name)))
+
+
+@pytest.mark.parametrize(
+    ("near", "far"), [(80_000, 96_000), (80_000, 40_000)], ids=["slowest, as min", "fastest, as max"]
+)
+def test_the_receiver_whose_limit_is_that_of_the_sender_is_named(near, far):
+    others = [image_elsewhere("/far", 20_000, far, far), image_elsewhere("/near", 20_000, near, near)]
+
+    found = publication(logs=CONNECTED, others=others, **SENT)
+
+    assert (found.party, found.driver.aeron_dir) == (Party.RECEIVER, Path("/near"))
+    assert found.sentence == (
+        "the flow control of the receiver in driver near of process 2 holds stream 1001 back, 100.0 kB behind"
+    )
+
+
+def test_a_receiver_that_allows_more_than_the_sender_may_send_is_not_named():
+    others = [image_elsewhere("/fast", 20_000, 95_000, 95_000)]
+
+    found = publication(logs=CONNECTED, others=others, **SENT)
+
+    assert (found.party, found.driver) == (Party.RECEIVER, None)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "receiver"),
+    [
+        ("endpoint=10.0.0.5:20121", "a receiver at 10.0.0.5:20121"),
+        ("endpoint=[fd00::5]:20121", "a receiver at [fd00::5]:20121"),
+        ("endpoint=224.0.1.1:20121", "a receiver"),
+        ("endpoint=[ff02::1]:20121", "a receiver"),
+        ("endpoint=10.0.0.5:20121|control=10.0.0.4:1|control-mode=dynamic", "a receiver"),
+        ("control-mode=manual", "a receiver"),
+    ],
+)
+def test_a_receiver_elsewhere_is_named_by_the_address_of_the_channel(parameters, receiver):
+    found = publication(logs=CONNECTED, channel=f"aeron:udp?{parameters}", **SENT)
+
+    assert found.sentence == f"the flow control of {receiver} holds stream 1001 back, 100.0 kB behind"
 
 
 def test_counters_that_are_missing_limit_nothing():

@@ -71,6 +71,12 @@ class _StreamMap:
             ): limit
             for driver, limit in moment.limitations
         }
+        #: Streams with the directory of the driver that loses their data or whose receiver's window is used.
+        self._culprits = {
+            (limit.stream_id, limit.session_id, limit.driver.aeron_dir)
+            for _, limit in moment.limitations
+            if limit.driver is not None and limit.party in (Party.LOSS, Party.RECEIVER)
+        }
         streams = [
             (driver, stream)
             for driver in moment.drivers
@@ -104,7 +110,9 @@ class _StreamMap:
         sending = self._driver(SENDING, driver)
         self._connect(self._client(PUBLISHERS, driver, sent.client_id), sending, key, rate)
         if sent.kind is not StreamKind.IPC:
-            is_alert = party in (Party.SENDER, Party.RECEIVER, Party.LOSS, Party.PEER)
+            # Otherwise it is the line to the receiving driver.
+            is_unknown = party is Party.RECEIVER and limit is not None and limit.driver is None
+            is_alert = party in (Party.SENDER, Party.PEER) or is_unknown
             self._connect(sending, self._channel(sent.channel), key, rate, is_alert=is_alert)
         self._add_subscribers(driver, stream, sent, sending, limit)
 
@@ -115,7 +123,9 @@ class _StreamMap:
         rate = (None if rates is None else rates.received(stream, image)) or 0.0
         receiving = self._driver(RECEIVING, driver)
         channel = self._channel(self._channels.get(key, image.channel))
-        self._connect(channel, receiving, key, rate, is_alert=_party_of(limit) is Party.LOSS)
+        is_culprit = (*key, driver.state.aeron_dir) in self._culprits
+        self._connect(channel, receiving, key, rate, is_alert=is_culprit)
+        self._nodes[receiving].is_alert |= is_culprit
         self._add_subscribers(driver, stream, image, receiving, limit)
 
     def _add_subscribers(

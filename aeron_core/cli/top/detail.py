@@ -18,7 +18,7 @@ from aeron_core.cli.top.sources import DriverStatus, Moment, ObservedDriver
 from aeron_core.cli.top.tables import UNKNOWN, is_limited, rate_text
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.frozen import frozen
-from aeron_core.observation.limits import Limitation, size_text
+from aeron_core.observation.limits import Limitation, Party, size_text
 from aeron_core.observation.streams import ReceivedStream, SentStream, StreamSession, lag
 
 #: Styles of terminals that are legible on light and dark backgrounds.
@@ -63,7 +63,13 @@ def parties_of(
         behind = lag(stream.sent_position, log.high_water_mark)
         yield PartyRow("receiver, with gaps", log.high_water_mark, None, behind)
         gap = lag(log.high_water_mark, log.position)
-        yield PartyRow("receiver", log.position, None if rates is None else rates.received(stream, log), gap)
+        yield PartyRow(
+            "receiver",
+            log.position,
+            None if rates is None else rates.received(stream, log),
+            gap,
+            is_limiting=limit is not None and limit.party is Party.LOSS,
+        )
     for each in log.subscribers:
         yield PartyRow(
             f"{'spy' if each.kind == 'spy' else 'subscriber'} {each.registration_id}",

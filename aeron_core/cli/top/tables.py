@@ -89,7 +89,8 @@ def holding_back(moment: Moment) -> list[str]:
         if not is_limited(limit) or driver.status is not DriverStatus.ALIVE:
             continue
         reader = None if limit.subscriber is None else limit.subscriber.registration_id
-        key = (limit.stream_id, limit.session_id, limit.party, reader)
+        place = None if limit.driver is None else limit.driver.aeron_dir
+        key = (limit.stream_id, limit.session_id, limit.party, place, reader)
         before = found.get(key)
         # The log of the subscriber itself shows whether it polls.
         if before is None or (before[1].is_polling is None and limit.is_polling is not None):
@@ -191,6 +192,10 @@ def limit_cell(limit: Limitation | None) -> ViewCell:
     if limit.subscriber is not None:
         owner = f", {limit.client.description}" if limit.client is not None else ""
         text = f"{text} {limit.subscriber.registration_id}{owner}"
+    elif limit.driver is not None:
+        text = f"{text}, {limit.driver_text}"
+    elif limit.endpoint:
+        text = f"{text} at {limit.endpoint}"
     return ViewCell(printable(text, kept=""), text, is_alert=is_limited(limit))
 
 
