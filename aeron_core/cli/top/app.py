@@ -24,6 +24,7 @@ from aeron_core.cli.top.detail_screen import DetailScreen, help_text
 from aeron_core.cli.top.playback import GOAL_ALLOWED, Playback
 from aeron_core.cli.top.sources import Moment, MomentSource
 from aeron_core.cli.top.tables import TABLES, ViewCell, ViewRow, arranged, holding_back
+from aeron_core.cli.top.terminal import TerminalDriver, is_terminal_gone
 from aeron_core.cli.top.terminal_style import THEME, line_of, styled
 from aeron_core.concurrent.error_report import date_of
 
@@ -35,6 +36,8 @@ _MOST_NOTICES: Final = 3
 _NARROW: Final = 100
 #: Steps of a jump in a history.
 _JUMP: Final = 10
+#: Seconds between two looks at the terminal. Invented.
+_TERMINAL_S: Final = 1.0
 #: Columns of numbers that are sorted upwards first.
 _IDENTITIES: Final = ("stream", "session", "process", "heartbeat")
 
@@ -81,7 +84,7 @@ class TopApp(App[None]):
 
     def __init__(self, source: MomentSource, interval_s: float) -> None:
         """Read nothing yet."""
-        super().__init__(ansi_color=True)
+        super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.register_theme(THEME)
         self.theme = THEME.name
         self._source = source
@@ -122,6 +125,8 @@ class TopApp(App[None]):
         self._widget().focus()
         await self.refresh_moment()
         self.run_worker(self._update(), exclusive=True)
+        if not self.is_headless:
+            self.run_worker(self._watch_terminal(), group="terminal")
         if self._playback is not None:
             self.run_worker(self._load(self._playback), group="load")
 
@@ -138,6 +143,12 @@ class TopApp(App[None]):
                 self._playback.advance(time.monotonic() - begin)
             if not self._is_paused:
                 await self.refresh_moment()
+
+    async def _watch_terminal(self) -> None:
+        """Exit when the terminal is closed, also where no SIGHUP comes: the input of a closed terminal never waits."""
+        while not is_terminal_gone():
+            await asyncio.sleep(_TERMINAL_S)
+        self.exit()
 
     async def _load(self, playback: Playback) -> None:
         await asyncio.to_thread(playback.load)

@@ -82,3 +82,28 @@ def test_on_a_terminal_it_ends_by_a_key_or_a_signal_and_restores_the_terminal(tm
     # Source: xterm control sequences: leave the alternate screen, show the cursor.
     assert b"\x1b[?1049l" in output
     assert b"\x1b[?25h" in output
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("has_session", [True, False], ids=["SIGHUP", "no signal"])
+@pytest.mark.parametrize("keys", [b"", b"?" + b"\t" * 200], ids=["tables", "unread output"])
+def test_it_ends_when_its_terminal_is_closed(tmp_path, has_session, keys):
+    leader, follower = pty.openpty()
+    # Each moment writes, so that the event loop would soon wait for the thread that writes.
+    session = ["setsid", *(["--ctty"] if has_session else [])]
+    command = [*session, sys.executable, "-m", "aeron_core", "top", "-d", str(tmp_path), "--interval", "0.05"]
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    process = subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, env=environment)
+    os.close(follower)
+    try:
+        output = b""
+        while b"STREAMS" not in output:
+            output += os.read(leader, 65_536)
+        for key in keys:
+            os.write(leader, bytes([key]))
+        os.close(leader)
+
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
