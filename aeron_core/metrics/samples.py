@@ -134,6 +134,13 @@ _COUNTER: Final = Metric(
 HEARTBEAT_AGE: Final = Metric(
     "driver_heartbeat_age_seconds", "Time since the last heartbeat of the driver.", grows=False, unit="s"
 )
+#: What distinguishes a run of a driver from all others: a dashboard that reads it twice shows it once.
+INFO: Final = Metric(
+    "driver_info",
+    "1, with the directory of the driver, its process id, and its start in ms since the epoch.",
+    grows=False,
+    labels=("aeron_dir", "process", "start_ms"),
+)
 _FREE: Final = Metric(
     "directory_free_bytes", "Free space in the file system of the driver's directory.", grows=False, unit="By"
 )
@@ -142,6 +149,7 @@ _SIZE: Final = Metric(
 )
 #: All metrics. Those of the driver itself first.
 METRICS: Final = (
+    INFO,
     HEARTBEAT_AGE,
     _FREE,
     _SIZE,
@@ -191,10 +199,14 @@ def _endpoint_sample(record: CounterRecord) -> Sample | None:
 
 
 def driver_samples(files: DriverFiles, records: Iterable[CounterRecord] | None = None) -> Iterator[Sample]:
-    """Yield the samples of a driver: its heartbeat, the space for its files, and `records`, by default all counters.
+    """Yield the samples of a driver: identity, heartbeat, space for its files, and `records`, by default all counters.
 
     The heartbeat is left out after the driver has ended, the space after its directory was deleted.
     """
+    cnc = files.cnc
+    # A directory may have any name that a file system allows; a metric has UTF-8.
+    aeron_dir = str(cnc.path.parent).encode(errors="replace").decode()
+    yield Sample(INFO, (aeron_dir, str(cnc.pid), str(cnc.start_timestamp_ms)), 1)
     age_ms = files.heartbeat_age_ms
     if age_ms is not None:
         yield Sample(HEARTBEAT_AGE, (), age_ms / 1000)

@@ -34,6 +34,7 @@ from aeron_core.errors import ProtocolError
 from aeron_core.frozen import frozen
 from aeron_core.metrics.samples import (
     HEARTBEAT_AGE,
+    INFO,
     REFUSED_CONNECTIONS,
     SECURITY_EVENTS,
     SECURITY_REFUSED,
@@ -49,6 +50,7 @@ MAX_SAMPLES: Final = 100_000
 #: Characters of a line. Invented: the time of the parser grows with the square of them, 16 Ki take some milliseconds.
 MAX_LINE_LENGTH: Final = 16 * 1024
 _INT64: Final = 1 << 63
+_MAX_DIGITS: Final = 18
 _TYPES: Final = {f"{_PREFIX}{metric.name}": type_id for type_id, metric in STREAM_METRICS.items()}
 _SYSTEM_IDS: Final = {f"{_PREFIX}{metric.name}": number for number, metric in enumerate(SYSTEM_METRICS)}
 #: Type, start of the label, and label of the metric that continues it, of counters of channel endpoints. Which of the
@@ -62,6 +64,7 @@ _OF_ENDPOINTS: Final = {
     )
 }
 _HEARTBEAT: Final = f"{_PREFIX}{HEARTBEAT_AGE.name}"
+_INFO: Final = f"{_PREFIX}{INFO.name}"
 _LAG: Final = f"{_PREFIX}query_lag_bytes"
 _AGE: Final = f"{_PREFIX}query_lag_seconds"
 
@@ -81,11 +84,15 @@ class ScrapedLag:
 
 @frozen()
 class ScrapedMetrics:
-    """A text of metrics: the state and the counters of a driver, none if it has no driver, and lags of queries."""
+    """A text of metrics: the state and the counters of a driver, none if it has no driver, and lags of queries.
+
+    `home`: the directory of the driver on its host, None if the metrics do not have it.
+    """
 
     state: DriverState
     counters: tuple[CounterRecord, ...]
     queries: tuple[ScrapedLag, ...]
+    home: Path | None = None
 
 
 def scraped(text: str, name: str) -> ScrapedMetrics:
@@ -104,11 +111,26 @@ def scraped(text: str, name: str) -> ScrapedMetrics:
         raise ProtocolError(f"no metrics in Prometheus's text format: {str(error)[:200]}") from error
     heartbeat_s = next((value for metric, _, value in found if metric == _HEARTBEAT), None)
     age_ms = None if heartbeat_s is None else int(heartbeat_s * 1000)
+    identities = (_identity(labels) for metric, labels, _ in found if metric == _INFO)
+    home, pid, start_ms = next(filter(None, identities), (None, None, None))
     state = DriverState(
-        Path(name), is_alive=age_ms is not None and age_ms <= DRIVER_TIMEOUT_MS, heartbeat_age_ms=age_ms
+        Path(name),
+        is_alive=age_ms is not None and age_ms <= DRIVER_TIMEOUT_MS,
+        pid=pid,
+        start_timestamp_ms=start_ms,
+        heartbeat_age_ms=age_ms,
     )
     records = [_record_of(metric, labels, int(value)) for metric, labels, value in found]
-    return ScrapedMetrics(state, tuple(_referring([each for each in records if each])), tuple(_lags(found)))
+    counters = tuple(_referring([each for each in records if each]))
+    return ScrapedMetrics(state, counters, tuple(_lags(found)), home)
+
+
+def _identity(labels: Mapping[str, str]) -> tuple[Path, int, int] | None:
+    """Return the directory, process id and start of a driver, None if the labels are not those of an identity."""
+    pid, start_ms = labels.get("process", ""), labels.get("start_ms", "")
+    if not all(each.isdecimal() and len(each) <= _MAX_DIGITS for each in (pid, start_ms)):
+        return None
+    return Path(labels.get("aeron_dir", "")), int(pid), int(start_ms)
 
 
 def is_set_back(before: Iterable[CounterRecord], now: Iterable[CounterRecord]) -> bool:

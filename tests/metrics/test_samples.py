@@ -9,7 +9,7 @@ import pytest
 import aeron_core
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import StorageError
-from aeron_core.metrics.samples import METRICS, driver_samples
+from aeron_core.metrics.samples import INFO, METRICS, driver_samples
 from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.protocol.cnc import CncFile
 
@@ -67,6 +67,16 @@ def test_the_heartbeat_has_an_age_in_seconds(files):
     set_heartbeat(files, int(time.time() * 1000) - 3_000)
 
     assert 3 <= values_of(files)["driver_heartbeat_age_seconds"] < 60
+
+
+def test_a_driver_is_identified_by_its_directory_its_process_and_its_start(files):
+    (info,) = (each for each in driver_samples(files) if each.metric is INFO)
+
+    cnc = files.cnc
+    assert (info.labels, info.value) == (
+        (str(cnc.path.parent), str(cnc.pid), str(cnc.start_timestamp_ms)),
+        1,
+    )
 
 
 def test_the_space_of_the_directory_is_known_while_it_exists(files, tmp_path):

@@ -16,7 +16,7 @@ from aeron_core.cli.dashboard.documents import Json
 from aeron_core.cli.dashboard.driver_settings import SettingsReader
 from aeron_core.cli.dashboard.exchange import document_of_snapshots
 from aeron_core.cli.dashboard.recordings import ARCHIVE_INTERVAL_S, ArchiveReader
-from aeron_core.cli.dashboard.remote import RemoteSource, query_table
+from aeron_core.cli.dashboard.remote import RemoteSource, query_table, without_repetitions
 from aeron_core.cli.dashboard.trends import ALL, Trends
 from aeron_core.cli.dashboard.view import Reading, document_of
 from aeron_core.cli.top.playback import Playback
@@ -116,7 +116,7 @@ class LiveFeed:
     def read(self) -> None:
         """Read the drivers of this machine, and add what was read last of others."""
         local = self._source.read()
-        drivers = [*local.drivers, *(driver for remote in self._remotes for driver in remote.drivers)]
+        drivers = without_repetitions(local.drivers, self._remotes)
         moment = Moment(local.time_ns, tuple(drivers), local.events)
         # Computed here, outside of the lock.
         _ = moment.limitations

@@ -59,36 +59,42 @@ class RemoteSource:
         self.drivers: tuple[ObservedDriver, ...] = ()
         self.queries: tuple[ScrapedLag, ...] = ()
         self.problem = ""
+        #: Whether the last answer was metrics, which show less of a driver than a dashboard.
+        self.has_metrics = False
 
     def read(self) -> None:
         """Read once; a host that does not answer is a problem, its drivers are not readable, its queries unknown."""
         try:
-            snapshots, queries = self._answer()
+            found, queries = self._answer()
         # UnicodeError: also a host name with an empty or too long label, which is only found at its resolution.
         except (AeronError, OSError, http.client.HTTPException, UnicodeError) as error:
             self.problem = f"{self.url}: {error or type(error).__name__}"
             self.drivers = tuple(
-                ObservedDriver(replace(each.state, problem=self.problem), DriverStatus.UNREADABLE)
+                ObservedDriver(
+                    replace(each.state, problem=self.problem), DriverStatus.UNREADABLE, home=each.home
+                )
                 for each in self.drivers
             )
             self.queries = ()
             return
         before = {each.state.aeron_dir: each for each in self.drivers}
-        self.drivers = tuple(_observed(each, before.get(each.driver.aeron_dir)) for each in snapshots)
+        self.drivers = tuple(_observed(each, home, before.get(each.driver.aeron_dir)) for home, each in found)
         self.queries = queries
         self.problem = ""
 
-    def _answer(self) -> tuple[list[DriverSnapshot], tuple[ScrapedLag, ...]]:
+    def _answer(self) -> tuple[list[tuple[Path | None, DriverSnapshot]], tuple[ScrapedLag, ...]]:
+        """Return the drivers, with their directories on their host, and the lags of queries."""
         time_ns, monotonic_ns = time.time_ns(), time.monotonic_ns()
         kind, data = self._fetch()
         name = _name_of(self._parts)
-        if kind == "application/json":
-            found = [
-                replace(each, driver=replace(each.driver, aeron_dir=Path(f"{name}:{each.driver.aeron_dir}")))
-                for each in snapshots_of(data)
-            ]
+        self.has_metrics = kind != "application/json"
+        if not self.has_metrics:
             # The page identifies drivers by their directories.
-            return list({each.driver.aeron_dir: each for each in found}.values()), ()
+            found = {each.driver.aeron_dir: each for each in snapshots_of(data)}
+            return [
+                (home, replace(each, driver=replace(each.driver, aeron_dir=Path(f"{name}:{home}"))))
+                for home, each in found.items()
+            ], ()
         if kind != "text/plain":
             raise ProtocolError(
                 f"answers with {kind[:80]!r}: must be a dashboard, or metrics in the text format of Prometheus"
@@ -96,10 +102,8 @@ class RemoteSource:
         metrics = scraped(data.decode(), name)
         # A host with queries alone has no driver.
         has_driver = metrics.state.heartbeat_age_ms is not None or metrics.counters
-        snapshots = (
-            [DriverSnapshot(time_ns, monotonic_ns, metrics.state, metrics.counters)] if has_driver else []
-        )
-        return snapshots, metrics.queries
+        snapshot = DriverSnapshot(time_ns, monotonic_ns, metrics.state, metrics.counters)
+        return [(metrics.home, snapshot)] if has_driver else [], metrics.queries
 
     def _fetch(self) -> tuple[str, bytes]:
         parts = self._parts
@@ -194,17 +198,34 @@ def _number_cell(text: str) -> tuple[str, float | str | None, bool]:
     return number_cell(text, float(text) if is_number else None)
 
 
-def _observed(snapshot: DriverSnapshot, before: ObservedDriver | None) -> ObservedDriver:
+def without_repetitions(
+    local: Iterable[ObservedDriver], sources: Iterable[RemoteSource]
+) -> list[ObservedDriver]:
+    """Return all drivers, each once: as it is read here, else from a dashboard, else from metrics."""
+    found = list(local)
+    known = {driver.identity for driver in found if driver.status is not DriverStatus.UNREADABLE}
+    for source in sorted(sources, key=lambda each: each.has_metrics):
+        for driver in source.drivers:
+            is_repeated = driver.identity is not None and driver.identity in known
+            if not is_repeated:
+                found.append(driver)
+            if driver.status is not DriverStatus.UNREADABLE:
+                known.add(driver.identity)
+    return found
+
+
+def _observed(snapshot: DriverSnapshot, home: Path | None, before: ObservedDriver | None) -> ObservedDriver:
     snapshot_before = None if before is None else before.snapshot
     if before is not None and snapshot_before is not None and snapshot_before.is_same_driver(snapshot):
         if snapshot.monotonic_ns <= snapshot_before.monotonic_ns:
             # The other dashboard has not read its drivers since.
             return before
-        # Metrics have no process id, and registration ids of a driver that restarted may be those of before.
+        # Metrics of earlier versions have no process id, and registration ids of a driver that restarted may be those
+        # of before.
         is_other = snapshot.driver.pid is None and is_set_back(snapshot_before.counters, snapshot.counters)
         previous = None if is_other else snapshot_before
-        return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot, previous)
-    return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot)
+        return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot, previous, home)
+    return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot, home=home)
 
 
 def _name_of(parts: SplitResult) -> str:

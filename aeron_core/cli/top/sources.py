@@ -35,12 +35,23 @@ class DriverStatus(StrEnum):
 
 @frozen()
 class ObservedDriver:
-    """A driver at one moment; without a snapshot, `state.problem` is the reason."""
+    """A driver at one moment; without a snapshot, `state.problem` is the reason.
+
+    `home`: the directory on its own host, for a driver that is read from elsewhere; None if unknown.
+    """
 
     state: DriverState
     status: DriverStatus
     snapshot: DriverSnapshot | None = None
     previous: DriverSnapshot | None = None  # an earlier one of the same run of the driver
+    home: Path | None = None
+
+    @property
+    def identity(self) -> tuple[str, int, int] | None:
+        """What is the same of this driver however it is read, None if unknown."""
+        if self.state.pid is None or self.state.start_timestamp_ms is None:
+            return None
+        return str(self.home or self.state.aeron_dir), self.state.pid, self.state.start_timestamp_ms
 
     @cached_property
     def rates(self) -> CounterRates | None:

@@ -14,8 +14,8 @@ from observed import STREAM_ID, heartbeat, record, records_of, snapshot
 
 from aeron_core.cli.dashboard import exchange, remote
 from aeron_core.cli.dashboard.exchange import document_of_snapshots, snapshots_of
-from aeron_core.cli.dashboard.remote import RemoteSource, query_table
-from aeron_core.cli.top.sources import DriverStatus
+from aeron_core.cli.dashboard.remote import RemoteSource, query_table, without_repetitions
+from aeron_core.cli.top.sources import DriverStatus, ObservedDriver
 from aeron_core.concurrent import counter_types as types
 from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.concurrent.counters import NOT_FREE_TO_REUSE
@@ -23,7 +23,7 @@ from aeron_core.concurrent.error_log import ErrorRecord
 from aeron_core.concurrent.loss_report import LossEntry
 from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.metrics.prometheus import prometheus_text
-from aeron_core.metrics.samples import HEARTBEAT_AGE, Sample, counter_samples
+from aeron_core.metrics.samples import HEARTBEAT_AGE, INFO, Sample, counter_samples
 from aeron_core.metrics.scrape import MAX_LINE_LENGTH, is_set_back, scraped
 from aeron_core.observation import LogParameters, limitations
 from aeron_core.observation.limits import Party
@@ -71,8 +71,10 @@ def dashboard(*snapshots):
     return 200, "application/json", document_of_snapshots(snapshots)
 
 
-def metrics(*records, age_s=0.5):
+def metrics(*records, age_s=0.5, identity=None):
     samples = [Sample(HEARTBEAT_AGE, (), age_s), *counter_samples(records)]
+    if identity is not None:
+        samples.append(Sample(INFO, identity, 1))
     return 200, "text/plain; version=0.0.4", prometheus_text(lambda: samples).encode()
 
 
@@ -186,6 +188,42 @@ def test_a_directory_that_a_dashboard_names_twice_is_one_driver():
         source.read()
 
     assert len(source.drivers) == 1
+
+
+@pytest.mark.parametrize(
+    ("identity", "count"),
+    [
+        (("/a/driver", "1", "5"), 1),
+        (("/another", "1", "5"), 2),
+        (("/a/driver", "2", "5"), 2),
+        (("/a/driver", "1", "6"), 2),
+        (("/a/driver", "1" * 30, "5"), 2),
+        (("/a/driver", "one", "5"), 2),
+        (None, 2),
+    ],
+)
+def test_a_driver_that_is_read_here_and_by_its_metrics_is_shown_once(identity, count):
+    here = ObservedDriver(WHOLE.driver, DriverStatus.ALIVE, WHOLE)
+    with serving(metrics(*WHOLE.counters, identity=identity)) as (url, _):
+        source = RemoteSource(f"{url}/metrics")
+        source.read()
+
+    found = without_repetitions([here], [source])
+
+    assert len(found) == count
+    assert found[0] is here
+
+
+def test_a_driver_is_shown_as_another_dashboard_has_it_rather_than_by_its_metrics():
+    by_metrics = metrics(*WHOLE.counters, identity=("/a/driver", "1", "5"))
+    with serving(by_metrics, dashboard(WHOLE)) as (url, _):
+        sources = [RemoteSource(f"{url}{path}") for path in ("/metrics", "/snapshots")]
+        for source in sources:
+            source.read()
+
+    (driver,) = without_repetitions([], sources)
+
+    assert driver.snapshot.errors == WHOLE.errors
 
 
 def test_metrics_give_rates_as_counters_do():
