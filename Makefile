@@ -207,7 +207,7 @@ changelog: $(VENV)/.installed
 
 # Spark's commands are among them, but Spark is not needed.
 man: $(VENV)/.built
-	@$(PYTHON) docs/man_pages.py build/man
+	@$(BIN)/aeron-core man --write --to build/man
 
 wheels: $(VENV)/.installed $(JAR_IF_POSSIBLE)
 	@$(BIN)/pip install --quiet --group wheels

@@ -69,6 +69,9 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
     "terminate": IndexEntry("Ask a driver to shut down, and wait until it has.", "tools.terminate:terminate"),
     "clean": IndexEntry("Delete the directory of a dead driver.", "tools.clean:clean"),
     "demo": IndexEntry("Send a real log over a lossy channel and compare both ends.", "demo.demo:demo"),
+    "man": IndexEntry(
+        "Show the manual page of a command, or write those of all commands for `man`.", "tools.man:man"
+    ),
     "plugins": IndexEntry(
         "Plugins of this installation.",
         commands={

@@ -127,6 +127,7 @@ WITHOUT_JSON = {
     ("driver",): "prints what aeronmd prints",
     ("keys", "allow"): "writes a list",
     ("keys", "revoke"): "writes a list",
+    ("man",): "prints a page for the program man",
     ("pipeline", "plot"): "writes a file",
     ("plot",): "writes a file",
     ("plugins", "new"): "writes files",

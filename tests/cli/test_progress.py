@@ -56,6 +56,7 @@ WITHOUT_BAR = {
     "keys revoke": "ends within two seconds",
     "keys show": "ends within two seconds",
     "log-inspect": "its output shows the progress",
+    "man": "ends within two seconds",
     "loss": "reads one loss report, of at most a few MB",
     "pipeline check": "does not know how long remote archives take",
     "pipeline plot": "reads one line per batch",

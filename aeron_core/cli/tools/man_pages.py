@@ -1,29 +1,27 @@
-"""Write a man page for each command, in the order of sections of man-pages(7): `python docs/man_pages.py FOLDER`.
+"""Man pages of commands, in roff, with their sections in the order of man-pages(7), from their help texts.
 
-From the same help texts as docs/reference/cli.md. The pages are in FOLDER/man1; `man -M FOLDER aeron-core` shows one.
+Made when they are asked for: the pages of all commands would be a hundredth of the size that a wheel may have.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
-import typer
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from aeron_core.cli import outcome
 from aeron_core.cli.command import name_of, usage_of
+from aeron_core.cli.groups import LazyGroup
 from aeron_core.cli.program import HELP, PROGRAM
 from aeron_core.version import VERSION
 
-SECTION = 1
-_CODE = re.compile(r"`([^`]*)`")
-_BRACKETS = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+SECTION: Final = 1
+_CODE: Final = re.compile(r"`([^`]*)`")
+_BRACKETS: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 #: Of all commands.
-ENVIRONMENT = (
+ENVIRONMENT: Final = (
     ("AERON_DIR", "Directory of the driver, if --aeron-dir does not name one."),
     ("AERON_...", "Settings of drivers and clients; `aeron-core settings show` lists them."),
     ("NO_COLOR", "Print no colours if it is set and not empty."),
@@ -35,12 +33,31 @@ def man_pages(command: object) -> Iterator[tuple[str, str]]:
     yield from _pages((PROGRAM,), command)
 
 
-def _pages(path: tuple[str, ...], command: object) -> Iterator[tuple[str, str]]:
-    children = dict(getattr(command, "commands", {}))
-    name = "-".join(path)
-    yield f"{name}.{SECTION}", "\n".join(_page(path, command, children)) + "\n"
-    for child, below in children.items():
+def man_page(command: Any, names: Sequence[str]) -> str | None:
+    """Return the page of the command that `names` lead to from the program; None if there is none."""
+    for name in names:
+        command = _children(command).get(name)
+        if command is None:
+            return None
+    return _text_of((PROGRAM, *names), command)
+
+
+def _pages(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, str]]:
+    yield f"{'-'.join(path)}.{SECTION}", _text_of(path, command)
+    for child, below in _children(command).items():
         yield from _pages((*path, child), below)
+
+
+def _text_of(path: tuple[str, ...], command: Any) -> str:
+    return "\n".join(_page(path, command, _children(command))) + "\n"
+
+
+def _children(command: Any) -> dict[str, Any]:
+    """Return the commands of a group, all imported; none of a command."""
+    if not isinstance(command, LazyGroup):
+        return dict(getattr(command, "commands", {}))
+    # The commands of this package use no context.
+    return {name: command.get_command(None, name) for name in command.list_commands(None)}
 
 
 def _page(path: tuple[str, ...], command: object, children: dict[str, object]) -> Iterator[str]:
@@ -79,7 +96,7 @@ def _page(path: tuple[str, ...], command: object, children: dict[str, object]) -
     yield ",\n".join(f".BR {roff(name)} ({SECTION})" for name in sorted(also)).replace(",\n", " ,\n")
 
 
-def _params(command: object, kind: str) -> list[typer.core.TyperOption]:
+def _params(command: object, kind: str) -> list[Any]:
     return [param for param in getattr(command, "params", []) if param.param_type_name == kind]
 
 
@@ -88,7 +105,7 @@ def _paragraphs(command: object) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
 
 
-def _option(param: typer.core.TyperOption) -> tuple[str, str]:
+def _option(param: Any) -> tuple[str, str]:
     names = ", ".join([*param.opts, *param.secondary_opts])
     default = param.default
     is_shown = default not in (None, False, "", []) and not callable(default)
@@ -137,18 +154,3 @@ def quoted(text: str) -> str:
     """Return an argument of a macro."""
     escaped = roff(text).replace('"', "\\(dq")
     return f'"{escaped}"'
-
-
-def main() -> None:
-    """Write the pages into the folder that the command line names."""
-    from generate import program  # noqa: PLC0415 - found beside this program
-
-    folder = Path(sys.argv[1]) / f"man{SECTION}"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in man_pages(typer.main.get_command(program())):
-        (folder / name).write_text(text, encoding="utf-8")
-    print(f"wrote {folder}; man -M {folder.parent} {PROGRAM} shows the first page")
-
-
-if __name__ == "__main__":
-    main()
