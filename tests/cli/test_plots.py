@@ -254,7 +254,58 @@ def test_the_losses_of_a_driver_are_drawn(aeron, dead_directory, tmp_path):
 
     assert outcome.code == 0
     assert outcome.out.endswith("1 entries read\n")
-    assert "stream 1001 from 1.2.3.4:5: 1 time" in texts(tmp_path / "plot.svg")
+    assert [text for text in texts(tmp_path / "plot.svg") if "stream 1001 from 1.2.3.4:5: 1 time, " in text]
+
+
+def loss_of(total):
+    return LossEntry(total // 100 + 1, total, 2, 3, 7, 1001, "aeron:udp", "1.2.3.4:5")
+
+
+def test_the_losses_of_a_history_are_drawn_when_they_happened(aeron, tmp_path, monkeypatch):
+    drawn_lines = []
+    monkeypatch.setattr(
+        "matplotlib.axes.Axes.plot",
+        lambda _axes, times, values, *_, **options: drawn_lines.append((times, values, options.get("label"))),
+    )
+    totals = [None, None, 100, 100, 100, 700]
+    with CounterHistoryWriter(tmp_path / "history.arrows") as writer:
+        for number, total in enumerate(totals):
+            writer.write(at(number, losses=() if total is None else (loss_of(total),)))
+
+    outcome = aeron("loss", "--history", writer.path, "--plot", tmp_path / "plot.svg")
+
+    assert (outcome.code, outcome.out.splitlines()[1].split(",")[:2]) == (0, ["8", "700"])
+    assert drawn_lines == [
+        ([2, 3, 4, 5], [100, 0, 0, 600], "stream 1001 from 1.2.3.4:5"),
+        ([1, 2, 3, 4, 5], [0, 100, 100, 100, 700], "stream 1001 from 1.2.3.4:5"),
+    ]
+
+
+def test_losses_of_the_next_seconds_are_drawn(aeron, dead_directory, tmp_path):
+    plot = tmp_path / "plot.svg"
+
+    outcome = aeron(
+        "loss", "-d", dead_directory, "--plot", plot, "--duration", "200ms", "--interval", "100ms"
+    )
+
+    assert (outcome.code, outcome.out.endswith("1 entries read\n")) == (0, True)
+    assert {"bytes lost per second", "bytes lost", "stream 1001 from 1.2.3.4:5"} <= set(texts(plot))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--duration", "1s"], "--duration=1: only with --plot"),
+        (["--history", "a", "-d", "b"], "--history and --aeron-dir=b: only one of them"),
+        (["--history", "a", "--duration", "1s", "--plot", "p.svg"], "--history and --duration=1: only one"),
+        (["--interval", "0s"], "--interval=0.0: must be more than 0"),
+    ],
+)
+def test_options_of_loss_that_contradict_each_other_are_refused(aeron, options, text):
+    outcome = aeron("loss", *options)
+
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert text in outcome.err
 
 
 @pytest.mark.parametrize("json", [[], ["--json"]])
