@@ -64,6 +64,13 @@ MetricsOpen = Annotated[
         "--metrics-open", help="Serve --metrics to every host that reaches the address, without a token."
     ),
 ]
+Otlp = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Export the metrics to this OpenTelemetry collector, such as http://localhost:4318/v1/metrics.",
+    ),
+]
 Defines = Annotated[
     list[str] | None,
     typer.Option(

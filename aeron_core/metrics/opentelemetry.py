@@ -30,13 +30,18 @@ _SNAPSHOT_S: Final = 0.1
 _CLOSE_MS: Final = 2000
 
 
-def observe(meter: Meter, samples: Samples, clock: Callable[[], float] = time.monotonic) -> None:
-    """Create an observable instrument on `meter` for each metric.
+def observe(
+    meter: Meter,
+    samples: Samples,
+    clock: Callable[[], float] = time.monotonic,
+    metrics: Sequence[Metric] = METRICS,
+) -> None:
+    """Create an observable instrument on `meter` for each of `metrics`, by default those of a driver.
 
     They call `samples` on the thread that collects, at most every 100 ms. `clock` returns seconds.
     """
     snapshot = _Snapshot(samples, clock)
-    for metric in METRICS:
+    for metric in metrics:
         create = meter.create_observable_counter if metric.grows else meter.create_observable_gauge
         create(f"aeron.{metric.name}", [snapshot.of(metric)], metric.unit, metric.help)
 
@@ -59,13 +64,13 @@ class Export:
     values.
     """
 
-    def __init__(self, endpoint: str, samples: Samples) -> None:
+    def __init__(self, endpoint: str, samples: Samples, metrics: Sequence[Metric] = METRICS) -> None:
         resource = Resource.create(
             {SERVICE_NAME: "aeron-core", SERVICE_INSTANCE_ID: f"{socket.gethostname()}:{os.getpid()}"}
         )
         reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint))
         self._provider = MeterProvider([reader], resource, shutdown_on_exit=False)
-        observe(self._provider.get_meter("aeron_core", VERSION), samples)
+        observe(self._provider.get_meter("aeron_core", VERSION), samples, metrics=metrics)
 
     def close(self) -> None:
         """Export once more, and end the thread."""

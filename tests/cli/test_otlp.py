@@ -52,6 +52,24 @@ def test_a_driver_exports_its_counters_and_once_more_at_its_end(start, tmp_path,
     assert not outcome.err
 
 
+@pytest.mark.system
+def test_a_recorder_exports_what_it_serves_to_prometheus(
+    start, running_driver, tmp_path, collector, monkeypatch
+):
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "100")
+    url = f"http://127.0.0.1:{collector.server_port}/v1/metrics"
+    _, directory = running_driver
+    process = start("record", "aeron:ipc", "1", "--to", tmp_path / "archive", "--otlp", url, "-d", directory)
+
+    assert collector.arrived.wait(60)
+    process.popen.send_signal(signal.SIGTERM)
+    process.ended()
+
+    (resource,) = collector.received[-1].resource_metrics
+    names = {metric.name for scope in resource.scope_metrics for metric in scope.metrics}
+    assert names == {"aeron.archive_free_bytes", "aeron.archive_size_bytes"}
+
+
 @pytest.mark.parametrize("url", ["localhost:4318", "ftp://localhost", ""])
 def test_a_collector_without_a_url_is_refused_in_one_line(start, tmp_path, url):
     outcome = start("driver", f"-Daeron.dir={tmp_path / 'driver'}", "--otlp", url).ended()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.driver.process import DriverArguments, MonitoringOptions, run_driver
-from aeron_core.cli.options import AeronDir, Defines, MetricsOpen, MetricsTokenFile, SettingsFiles
+from aeron_core.cli.options import AeronDir, Defines, MetricsOpen, MetricsTokenFile, Otlp, SettingsFiles
 from aeron_core.cli.outcome import EXIT_OK, ended
 from aeron_core.version import COMMIT, SOFTWARE_VERSION, VERSION
 
@@ -25,13 +25,7 @@ def driver(  # noqa: PLR0913 - the options of the command
     ] = None,
     metrics_token_file: MetricsTokenFile = None,
     metrics_open: MetricsOpen = False,
-    otlp: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Export the counters to this OpenTelemetry collector, such as http://localhost:4318/v1/metrics.",
-        ),
-    ] = None,
+    otlp: Otlp = None,
 ) -> None:
     """Run a media driver until a signal or a client stops it.
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.errors import ConfigurationError
 from aeron_core.metrics.access import checked_access
 from aeron_core.metrics.samples import Sample, driver_samples
 from aeron_core.observation.driver_files import DriverFiles
 
 if TYPE_CHECKING:
     from aeron_core.cli.driver.process import MonitoringOptions
-    from aeron_core.metrics.opentelemetry import Export
 
 
 @contextmanager
@@ -47,20 +45,7 @@ def monitored(options: MonitoringOptions) -> Iterator[Callable[[MediaDriver], No
             server = stack.enter_context(MetricsServer(access, registry_of(samples)))
             places.append(f"metrics at {server.url}")
         if options.otlp is not None:
-            stack.callback(_export(options.otlp, samples).close)
+            from aeron_core.metrics.export import export_to  # noqa: PLC0415 - lazy: only --otlp needs it
+
+            stack.callback(export_to(options.otlp, samples).close)
         yield set_driver
-
-
-def _export(url: str, samples: Callable[[], Iterable[Sample]]) -> Export:
-    if not url.startswith(("http://", "https://")):
-        raise ConfigurationError(
-            f"--otlp={url}: must be the URL of a collector that receives OTLP over HTTP, such as "
-            "http://localhost:4318/v1/metrics"
-        )
-    try:
-        from aeron_core.metrics.opentelemetry import Export  # noqa: PLC0415 - lazy: only --otlp needs the extra
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"--otlp needs OpenTelemetry ({error}): pip install 'aeron-core[otel]'"
-        ) from None
-    return Export(url, samples)

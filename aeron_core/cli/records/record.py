@@ -15,6 +15,7 @@ from aeron_core.cli.options import (
     Json,
     MetricsOpen,
     MetricsTokenFile,
+    Otlp,
     directory_of,
     int32,
     positive,
@@ -130,6 +131,7 @@ def record(  # noqa: PLR0913 - the options of the command
     metrics: Metrics = None,
     metrics_token_file: MetricsTokenFile = None,
     metrics_open: MetricsOpen = False,
+    otlp: Otlp = None,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
@@ -153,10 +155,10 @@ def record(  # noqa: PLR0913 - the options of the command
         target = stack.enter_context(
             recording_target(to, spool, retention, params, verify=not no_verify, access=access)
         )
-        if metrics_access is not None:
+        if metrics_access is not None or otlp is not None:
             # None only for an archive that is not on this machine, which `recording_target` refuses.
             folder = target.archive.store.local_path("") or Path(to)
-            stack.enter_context(_served(metrics_access, folder, streams))
+            stack.enter_context(_monitored(metrics_access, otlp, folder, streams))
         wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
         run = RecordingRun(wanted, target, streams, interrupt, timeout)
         with streams:
@@ -189,10 +191,12 @@ def _retention_of(max_bytes: str | None, max_age: str | None) -> RetentionPolicy
     )
 
 
-def _served(access: MetricsAccess, folder: Path, streams: RecordedStreams) -> AbstractContextManager[None]:
-    from aeron_core.cli.records.recorder_metrics import served  # noqa: PLC0415 - lazy: only --metrics needs it
+def _monitored(
+    access: MetricsAccess | None, otlp: str | None, folder: Path, streams: RecordedStreams
+) -> AbstractContextManager[None]:
+    from aeron_core.cli.records.recorder_metrics import monitored  # noqa: PLC0415 - lazy: only --metrics and --otlp
 
-    return served(access, folder, streams)
+    return monitored(access, otlp, folder, streams)
 
 
 def _metrics_access_of(

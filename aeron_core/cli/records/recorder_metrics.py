@@ -1,10 +1,10 @@
-"""Metrics of a recorder for Prometheus: the space for its archive, and the positions of its recordings."""
+"""Metrics of a recorder: the space for its archive, and the positions of its recordings."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -53,17 +53,27 @@ def recorder_samples(folder: Path, streams: RecordedStreams) -> Iterator[Sample]
 
 
 @contextmanager
-def served(access: MetricsAccess, folder: Path, streams: RecordedStreams) -> Iterator[None]:
-    """Serve the samples within the context, and print the URL; raise StorageError for an address that cannot be bound.
+def monitored(
+    access: MetricsAccess | None, otlp: str | None, folder: Path, streams: RecordedStreams
+) -> Iterator[None]:
+    """Within the context, serve the samples and print the URL, and export them to the collector `otlp`.
 
-    `access`: the address, and the token that requests must have.
+    `access`: the address, and the token that requests must have; None: serve nothing. Raises StorageError for an
+    address that cannot be bound, and the errors of `export_to`.
     """
-    from aeron_core.metrics.prometheus import registry_of  # noqa: PLC0415 - lazy: only --metrics needs it
-    from aeron_core.metrics.server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
 
     def samples() -> Iterable[Sample]:
         return recorder_samples(folder, streams)
 
-    with MetricsServer(access, registry_of(samples)) as server:
-        print_stderr(f"metrics at {server.url}")
+    with ExitStack() as stack:
+        if access is not None:
+            from aeron_core.metrics.prometheus import registry_of  # noqa: PLC0415 - lazy: only --metrics needs it
+            from aeron_core.metrics.server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
+
+            server = stack.enter_context(MetricsServer(access, registry_of(samples)))
+            print_stderr(f"metrics at {server.url}")
+        if otlp is not None:
+            from aeron_core.metrics.export import export_to  # noqa: PLC0415 - lazy: only --otlp needs it
+
+            stack.callback(export_to(otlp, samples, METRICS).close)
         yield

@@ -1,4 +1,4 @@
-"""Lags of queries as Prometheus metrics.
+"""Lags of queries as metrics of Prometheus; `samples` for `aeron_core.metrics.opentelemetry.observe`.
 
 lags = LagMetrics()
 prometheus_client.REGISTRY.register(lags)
@@ -11,8 +11,11 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client import metrics_core
+from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.registry import Collector
+
+from aeron_core.metrics.samples import Metric, Sample
 
 if TYPE_CHECKING:
     from pyspark_aeron.lag import StreamLag
@@ -21,6 +24,17 @@ if TYPE_CHECKING:
 #: Queries whose lag is kept. Invented.
 _MAX_QUERIES: Final = 256
 _LABELS: Final = ("query", "channel", "stream_id", "session_id", "recording_id")
+_UNREAD: Final = Metric(
+    "query_lag_bytes", "Recorded bytes that a query has not read.", grows=False, labels=_LABELS, unit="By"
+)
+_AGE: Final = Metric(
+    "query_lag_seconds",
+    "Age of the oldest message that a query has not read.",
+    grows=False,
+    labels=_LABELS,
+    unit="s",
+)
+METRICS: Final = (_UNREAD, _AGE)
 
 
 class LagMetrics(Collector):
@@ -46,22 +60,24 @@ class LagMetrics(Collector):
             if len(self._lags) > _MAX_QUERIES:
                 del self._lags[next(iter(self._lags))]
 
-    def collect(self) -> Iterator[Metric]:
+    def samples(self) -> Iterator[Sample]:
         """Yield the unread bytes, and the age of the oldest unread message where it is known."""
-        unread = GaugeMetricFamily(
-            "aeron_query_lag_bytes", "Recorded bytes that a query has not read.", labels=_LABELS
-        )
-        age = GaugeMetricFamily(
-            "aeron_query_lag_seconds", "Age of the oldest message that a query has not read.", labels=_LABELS
-        )
         with self._lock:
             lags = dict(self._lags)
         for query, streams in lags.items():
             for stream in streams:
                 numbers = (stream.stream_id, stream.session_id, stream.recording_id)
                 labels = (query, stream.channel, *map(str, numbers))
-                unread.add_metric(labels, stream.bytes)
+                yield Sample(_UNREAD, labels, stream.bytes)
                 if stream.seconds is not None:
-                    age.add_metric(labels, stream.seconds)
-        yield unread
-        yield age
+                    yield Sample(_AGE, labels, stream.seconds)
+
+    def collect(self) -> Iterator[metrics_core.Metric]:
+        """Yield both metrics, also without a value."""
+        families = {
+            each.name: GaugeMetricFamily(f"aeron_{each.name}", each.help, labels=each.labels)
+            for each in METRICS
+        }
+        for sample in self.samples():
+            families[sample.metric.name].add_metric(sample.labels, sample.value)
+        yield from families.values()

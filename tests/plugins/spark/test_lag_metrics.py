@@ -1,9 +1,12 @@
 """Lags of queries as Prometheus metrics."""
 
+from types import SimpleNamespace
+
 from prometheus_client import CollectorRegistry
 from pyspark_aeron.lag import StreamLag
 from pyspark_aeron.lag_listener import QueryLag
-from pyspark_aeron.lag_metrics import LagMetrics
+from pyspark_aeron.lag_metrics import METRICS, LagMetrics
+from pyspark_aeron.pipeline.commands import _monitored_lags
 
 LABELS = {
     "query": "copy",
@@ -53,3 +56,27 @@ def test_the_lags_of_the_last_256_queries_are_kept():
         if sample.name == "aeron_query_lag_bytes"
     }
     assert kept == {"query-0", *(f"query-{number}" for number in range(45, 300))}
+
+
+def test_what_pipeline_run_exports_to_opentelemetry_are_the_lags(monkeypatch):
+    exports = []
+
+    class Export:
+        def __init__(self, *arguments):
+            exports.append(arguments)
+
+        def close(self):
+            exports.append("closed")
+
+    monkeypatch.setattr("aeron_core.metrics.opentelemetry.Export", Export)
+
+    with _monitored_lags(None, "http://collector/v1/metrics") as report:
+        report(SimpleNamespace(query="copy", streams=[StreamLag(0, 64, 0.25, "aeron:ipc", 22, 11)]))
+
+    (url, samples, metrics), end = exports
+    assert (url, end) == ("http://collector/v1/metrics", "closed")
+    assert metrics is METRICS
+    assert [(sample.metric.name, sample.value) for sample in samples()] == [
+        ("query_lag_bytes", 64),
+        ("query_lag_seconds", 0.25),
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ import typer
 
 from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import Json, MetricsOpen, MetricsTokenFile, print_json
+from aeron_core.cli.options import Json, MetricsOpen, MetricsTokenFile, Otlp, print_json
 from aeron_core.cli.outcome import EXIT_USAGE, ended, print_stderr
 from aeron_core.cli.text_table import counted
 from aeron_core.metrics.access import checked_access
@@ -60,6 +60,7 @@ def run(  # noqa: PLR0913 - the options of the command
     ] = None,
     metrics_token_file: MetricsTokenFile = None,
     metrics_open: MetricsOpen = False,
+    otlp: Otlp = None,
     json: Json = False,
 ) -> None:
     """Run a pipeline until its queries end, or until interrupted.
@@ -76,7 +77,7 @@ def run(  # noqa: PLR0913 - the options of the command
     check_spark()
     from pyspark_aeron.pipeline.running import PipelineRun  # noqa: PLC0415 - needs Spark
 
-    with _served_lags(access) as report, Interrupt() as interrupt, ProgressDisplay() as display:
+    with _monitored_lags(access, otlp) as report, Interrupt() as interrupt, ProgressDisplay() as display:
 
         def show(progress: BatchProgress) -> None:
             report(progress)
@@ -92,20 +93,30 @@ def run(  # noqa: PLR0913 - the options of the command
 
 
 @contextmanager
-def _served_lags(access: MetricsAccess | None) -> Iterator[Callable[[BatchProgress], object]]:
-    """Serve lags, if `access` says where; yield a function that takes them from each batch."""
-    if access is None:
+def _monitored_lags(
+    access: MetricsAccess | None, otlp: str | None
+) -> Iterator[Callable[[BatchProgress], object]]:
+    """Serve lags at `access` and export them to `otlp`; yield a function that takes them from each batch."""
+    if access is None and otlp is None:
         yield lambda _: None
         return
-    from prometheus_client import CollectorRegistry  # noqa: PLC0415 - lazy: only --metrics needs it
+    from pyspark_aeron.lag_metrics import METRICS, LagMetrics  # noqa: PLC0415 - lazy: only these options need it
 
-    from aeron_core.metrics.server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
-    from pyspark_aeron.lag_metrics import LagMetrics  # noqa: PLC0415 - lazy: only --metrics needs it
+    lags = LagMetrics()
+    with ExitStack() as stack:
+        if access is not None:
+            from prometheus_client import CollectorRegistry  # noqa: PLC0415 - lazy: only --metrics needs it
 
-    lags, registry = LagMetrics(), CollectorRegistry()
-    registry.register(lags)
-    with MetricsServer(access, registry) as server:
-        print_stderr(f"metrics at {server.url}")
+            from aeron_core.metrics.server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
+
+            registry = CollectorRegistry()
+            registry.register(lags)
+            server = stack.enter_context(MetricsServer(access, registry))
+            print_stderr(f"metrics at {server.url}")
+        if otlp is not None:
+            from aeron_core.metrics.export import export_to  # noqa: PLC0415 - lazy: only --otlp needs it
+
+            stack.callback(export_to(otlp, lags.samples, METRICS).close)
         yield lambda progress: lags.report(progress.query, progress.streams)
 
 
