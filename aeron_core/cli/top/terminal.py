@@ -23,7 +23,8 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         """Open nothing yet."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._file = cast("IO[str]", _ForgivingFile(self._file))
+        # It has what Textual uses of a file.
+        self._file = cast("Any", _ForgivingFile(cast("IO[str]", self._file)))
 
 
 class _ForgivingFile:
