@@ -47,6 +47,25 @@ def test_an_unknown_step_is_refused():
     assert "no step lunch: must be of clone, demo, python" in done.stderr
 
 
+def test_the_commands_of_a_user_are_those_of_the_tutorial():
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+
+    for name in ("driver", "sub", "pub"):
+        assert re.search(rf"\$ (aeron-core {name} .*)", page)
+    assert page.count("20121") >= 2
+
+
+def test_a_wheel_that_cannot_be_installed_fails_its_step(tmp_path):
+    version = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    wheel = tmp_path / f"aeron_core-9.9.9-{version}-{version}-linux_x86_64.whl"
+    wheel.write_bytes(b"no archive")
+
+    done = newcomer("--steps", "message", "--wheel", str(wheel))
+
+    assert done.returncode == 1
+    assert "message ...\nerror: exit status 1 of pip install --quiet --find-links" in done.stderr
+
+
 def test_the_sources_and_tests_that_it_uses_exist():
     names = re.findall(r'"((?:aeron_core|tests)/[\w/]+\.\w+)"', PROGRAM.read_text(encoding="utf-8"))
 
