@@ -171,6 +171,21 @@ def _security(board: dashboard.Dashboard) -> None:
         )
 
 
+def _latencies(board: dashboard.Dashboard) -> None:
+    """Add times of images, which are counters that only some settings create."""
+    board.with_row(dashboard.Row("Latency"))
+    for title, label, about in (
+        ("Round trip", "rcv-cc-cubic-rtt", "Round trip as CUBIC measures it, with cubic_measure_rtt."),
+        (
+            "One-way latency",
+            "rcv-owl-latency",
+            "From the sender's clock to the receiver's, with one_way_latency_interval_ns.",
+        ),
+    ):
+        counter = f'aeron_counter{{instance=~"$instance", label=~"{label}: .*"}}'
+        board.with_panel(_plot(title, "s", about, (f"{counter} / 1e9", "{{instance}} {{label}}")))
+
+
 def _recordings(board: dashboard.Dashboard) -> None:
     board.with_row(dashboard.Row("Recordings"))
     board.with_panel(
@@ -217,6 +232,7 @@ def build() -> Dashboard:
         board.with_variable(variable)
     _drivers(board)
     _streams(board)
+    _latencies(board)
     _security(board)
     _recordings(board)
     _queries(board)

@@ -113,6 +113,18 @@ def test_a_driver_deletes_a_directory_at_its_start_only_in_a_volume_of_its_pod(m
     assert settings.dir_delete_on_start == all("emptyDir" in volume for volume in pod["volumes"])
 
 
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
+def test_a_pod_is_ready_while_its_driver_is_alive(manifest):
+    driver = next(each for each in containers(manifest) if each["name"] == "driver")
+
+    assert driver["readinessProbe"]["exec"] == driver["livenessProbe"]["exec"]
+    ready, alive = (
+        driver[name]["periodSeconds"] * driver[name]["failureThreshold"]
+        for name in ("readinessProbe", "livenessProbe")
+    )
+    assert ready < alive
+
+
 def drivers():
     """Return the arguments, environment and health check of each driver in deploy/."""
     for manifest in MANIFESTS:

@@ -40,6 +40,7 @@ _PANELS: Final = (
         (("naks_sent", "NAKs sent"), ("naks_received", "NAKs received"), ("stops", "sender stopped")),
     ),
     _Panel("Round trip", "s", (("rtt", "round trip"),), is_optional=True),
+    _Panel("One-way latency", "s", (("one_way", "one-way latency"),), is_optional=True),
 )
 
 
@@ -80,7 +81,7 @@ def _about(scope: str) -> str:
 
 
 def _values(trends: Trends, scope: str, name: str) -> list[float | None]:
-    scale = _NS_PER_S if name == "rtt" else 1
+    scale = _NS_PER_S if name in ("rtt", "one_way") else 1
     return [None if each is None else rounded(each / scale) for each in trends.values(scope, name)]
 
 

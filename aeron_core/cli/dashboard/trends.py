@@ -30,14 +30,14 @@ from aeron_core.observation.streams import ReceivedStream, SentStream, StreamSes
 
 NAMES: Final = (
     *("published", "received", "read", "unsent", "in_flight", "unread"),
-    *("lost", "naks_sent", "naks_received", "stops", "rtt"),
+    *("lost", "naks_sent", "naks_received", "stops", "rtt", "one_way"),
 )
 #: Scope of all streams.
 ALL: Final = ""
 #: Most scopes with samples. Invented: with 300 samples each, about 30 MB.
 MAX_SCOPES: Final = 512
 
-_WORST: Final = frozenset({"unsent", "in_flight", "unread", "rtt"})
+_WORST: Final = frozenset({"unsent", "in_flight", "unread", "rtt", "one_way"})
 _RATES: Final = {
     types.PUBLISHER_POSITION: "published",
     types.RECEIVER_POSITION: "received",
@@ -46,8 +46,9 @@ _RATES: Final = {
     types.SENDER_NAKS_RECEIVED: "naks_received",
     types.SENDER_BPE: "stops",
 }
-#: Label of the counter of an image with the round trip of CUBIC. Source: aeron_congestion_control.c.
-_RTT_NAME: Final = "rcv-cc-cubic-rtt"
+#: Values in ns, by the beginning of the labels of counters of an image: the round trip of CUBIC, and the one-way latency
+#: of `one_way_latency_interval_ns`. Source of the first: aeron_congestion_control.c.
+_TIMES: Final = {"rcv-cc-cubic-rtt": "rtt", "rcv-owl-latency": "one_way"}
 
 Sample = dict[str, float]
 _NAN: Final = float("nan")
@@ -178,13 +179,14 @@ def _add_counters(driver: ObservedDriver, found: dict[StreamKey, Sample]) -> Non
     rates = {} if driver.rates is None else driver.rates.per_second
     for record in driver.snapshot.counters:
         name = _RATES.get(record.type_id)
-        is_rtt = record.type_id == types.PER_IMAGE and record.label.startswith(_RTT_NAME)
-        # A round trip is 0 until it was measured, and anything in a damaged counter.
-        rtt_ns = float(record.value) if record.value > 0 else None
-        value = rtt_ns if is_rtt else rates.get(record.id)
-        owner = owner_of(record) if (name is not None or is_rtt) and value is not None else None
-        if owner is None or value is None:
+        value = rates.get(record.id)
+        if record.type_id == types.PER_IMAGE:
+            name = _TIMES.get(record.label.partition(":")[0])
+            # A time is 0 until it was measured, and anything in a damaged counter.
+            value = float(record.value) if record.value > 0 else None
+        owner = owner_of(record) if name is not None and value is not None else None
+        if owner is None or name is None or value is None:
             continue
         sample = found.setdefault((owner.stream_id, owner.session_id), {})
         # A counter that a restarted party sets back is no negative rate.
-        _merge(sample, {"rtt" if name is None else name: max(value, 0.0)})
+        _merge(sample, {name: max(value, 0.0)})

@@ -91,18 +91,24 @@ def test_losses_of_a_driver_that_was_read_more_or_less_often_than_moments_are_th
     assert trends.values(SCOPE, "lost") == [None, None, 30, 30]
 
 
-def test_the_round_trip_is_shown_once_it_was_measured():
+@pytest.mark.parametrize(
+    ("label", "name", "title", "shown"),
+    [
+        ("rcv-cc-cubic-rtt", "rtt", "Round trip", "round trip"),
+        ("rcv-owl-latency", "one_way", "One-way latency", "one-way latency"),
+    ],
+)
+def test_a_time_is_shown_once_it_was_measured(label, name, title, shown):
     owner = CounterOwner(IMAGE, SESSION_ID, STREAM_ID, "c", -1)
     moments = [
-        [at(s, record(types.PER_IMAGE, "rcv-cc-cubic-rtt", value, owner))]
-        for s, value in enumerate((0, -7, 5_000))
+        [at(s, record(types.PER_IMAGE, label, value, owner))] for s, value in enumerate((0, -7, 5_000))
     ]
 
     trends = trends_of(*moments)
 
-    assert trends.values(ALL, "rtt") == [None, None, 5_000]
-    (panel,) = [each for each in plots.document(trends, ALL)["panels"] if each["title"] == "Round trip"]
-    assert panel["series"] == [{"name": "round trip", "values": [None, None, 5e-6]}]
+    assert trends.values(ALL, name) == [None, None, 5_000]
+    (panel,) = [each for each in plots.document(trends, ALL)["panels"] if each["title"] == title]
+    assert panel["series"] == [{"name": shown, "values": [None, None, 5e-6]}]
 
 
 def test_without_measurements_there_is_no_plot_of_round_trips():
