@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from aeron_core.errors import ConfigurationError, PluginError
+from aeron_core.settings import ThreadingMode
 from aeron_core.settings.driver import DriverFields
 from aeron_core.settings.loader import is_section_set, load_driver_fields, load_section
 from aeron_core.spi.name_resolver import NameResolverParams
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     GivenSections = Mapping[str, SettingsModel | Mapping[str, Any]]
 
 _GOSSIP: Final = "driver"  # the name resolver that falls back to another one
+_IDLE_STRATEGIES: Final = "aeron_idle_strategies"
+#: Roles that wait with a strategy of their own, by the threading mode.
+_ROLES: Final = {
+    ThreadingMode.DEDICATED: ("conductor", "sender", "receiver"),
+    ThreadingMode.SHARED_NETWORK: ("conductor", "sharednetwork"),
+    ThreadingMode.SHARED: ("shared",),
+    ThreadingMode.INVOKER: (),
+}
 #: Settings that name strategies, and where their names are looked up.
 _STRATEGIES: Final = {
     "multicast_flow_control": "aeron_flow_controls",
@@ -28,7 +37,7 @@ _STRATEGIES: Final = {
     "name_resolver": "aeron_name_resolvers",
     "resolver_fallback": "aeron_name_resolvers",
     **{
-        f"{role}_idle_strategy": "aeron_idle_strategies"
+        f"{role}_idle_strategy": _IDLE_STRATEGIES
         for role in ("conductor", "sender", "receiver", "sharednetwork", "shared")
     },
 }
@@ -103,12 +112,14 @@ def check_strategies(registry: Registry, settings: DriverFields) -> None:
     """Raise PluginError if a setting names a strategy that is not installed, or built for another SPI version.
 
     Without this check, each stream that needs the strategy would be refused at run time. As in the reference, the
-    idle strategies of agents that the threading mode does not start are checked too.
+    idle strategies of agents that the threading mode does not start must be installed too; they are not imported.
     """
+    idle = {f"{role}_idle_strategy" for role in _ROLES[settings.threading_mode]}
     for name, hook in _STRATEGIES.items():
         try:
             registry.check(hook, getattr(settings, name))
-            registry.check_spi_version(hook, getattr(settings, name))
+            if hook != _IDLE_STRATEGIES or name in idle:
+                registry.check_spi_version(hook, getattr(settings, name))
         except PluginError as error:
             raise PluginError(f"{name}: {error}") from None
 

@@ -15,6 +15,8 @@ from aeron_core.spi import hookimpl
 IDLE_STRATEGIES = [
     f"{role}_idle_strategy" for role in ("conductor", "sender", "receiver", "sharednetwork", "shared")
 ]
+#: Threading modes in which the roles run that the default mode does not start.
+MODES = {"sharednetwork_idle_strategy": "SHARED_NETWORK", "shared_idle_strategy": "SHARED"}
 SETTINGS = [
     *("congestion_control", "multicast_flow_control", "unicast_flow_control"),
     *("name_resolver", "resolver_fallback", *IDLE_STRATEGIES),
@@ -81,7 +83,7 @@ def test_a_strategy_of_another_version_is_refused_before_the_directory_is_touche
     entry = built_for(2)
 
     with pytest.raises(PluginError) as caught:
-        start_with(entry, **{setting: "strange"})
+        start_with(entry, **{setting: "strange"}, threading_mode=MODES.get(setting, "DEDICATED"))
 
     assert str(caught.value) == (
         f"{setting}: plugin 'Strange' of distribution '(registered by hand)' was built for SPI version 2, this "
@@ -116,6 +118,24 @@ def test_a_strategy_that_cannot_be_imported_is_refused(directory, start_with):
         start_with("no_such_module_of_a_strategy:Strange", congestion_control="strange")
 
     assert not directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "mode"),
+    [
+        ("shared_idle_strategy", "DEDICATED"),
+        ("sharednetwork_idle_strategy", "SHARED"),
+        ("sender_idle_strategy", "SHARED_NETWORK"),
+        ("conductor_idle_strategy", "SHARED"),
+    ],
+)
+def test_an_idle_strategy_of_a_role_that_does_not_run_is_not_imported(directory, start_with, setting, mode):
+    start_with("no_such_module_of_a_strategy:Strange", **{setting: "strange"}, threading_mode=mode)
+
+    assert directory.exists()
+
+    with pytest.raises(PluginError, match=f"^{setting}: no idle strategy 'stranger'"):
+        start_with("no_such_module_of_a_strategy:Strange", **{setting: "stranger"}, threading_mode=mode)
 
 
 def test_a_strategy_of_this_version_or_in_plain_python_is_accepted(directory, start_with, built_for):
