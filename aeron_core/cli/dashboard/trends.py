@@ -46,8 +46,8 @@ _RATES: Final = {
     types.SENDER_NAKS_RECEIVED: "naks_received",
     types.SENDER_BPE: "stops",
 }
-#: Values in ns, by the beginning of the labels of counters of an image: the round trip of CUBIC, and the one-way latency
-#: of `one_way_latency_interval_ns`. Source of the first: aeron_congestion_control.c.
+#: Values in ns, by the beginning of the labels of counters of an image: the round trip of CUBIC, and the latency that
+#: `one_way_latency_interval_ns` measures. Source of the first: aeron_congestion_control.c.
 _TIMES: Final = {"rcv-cc-cubic-rtt": "rtt", "rcv-owl-latency": "one_way"}
 
 Sample = dict[str, float]
