@@ -167,7 +167,18 @@ def test_a_pong_of_another_driver_is_measured(aeron, start, running_driver):
     assert outcome.code == 0, outcome.err
     assert pong.popen.poll() is None
     assert "echoed to 127.0.0.1, 1024 B" in outcome.out
-    assert "to 127.0.0.1 " in outcome.out.partition("round trip")[2]
+    rates, _, trips = outcome.out.partition("round trip")
+    assert "to 127.0.0.1 " in trips
+    # Beside limits, which are measured here.
+    assert [rates.count("raw UDP on loopback"), trips.count("raw UDP on loopback")] == [3, 2]
+
+
+def test_the_help_of_pong_has_the_channels_of_both_hosts(aeron):
+    text = " ".join(aeron("pong", "--help").out.split())
+
+    for channel in ("aeron:udp?endpoint=0.0.0.0:20123", "aeron:udp?endpoint=10.0.0.1:20124"):
+        assert channel in text
+    assert "aeron-core bench --endpoint THIS_HOST:20123" in text
 
 
 def free_port():

@@ -43,7 +43,12 @@ def bench(
     ] = 60.0,
     endpoint: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Measure to the `aeron-core pong` at this address instead."),
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Measure to the `aeron-core pong` at this address instead. Its --ping-channel is "
+            "aeron:udp?endpoint=0.0.0.0:PORT with the same port, its --pong-channel has an address of this "
+            "machine and port 20124.",
+        ),
     ] = None,
     answers: Annotated[
         str | None,
@@ -63,8 +68,8 @@ def bench(
     """Measure throughput and latency of this machine, or to another host.
 
     Streams run between two processes: over IPC with one driver, over UDP on loopback with a driver in each. Each
-    result is a median of several rounds, beside a limit that was measured in the same rounds without Aeron. Drivers
-    take their settings from AERON_... environment variables.
+    result is a median of several rounds, beside a limit that was measured in the same rounds without Aeron: for another
+    host that of raw UDP on the loopback of this one. Drivers take their settings from AERON_... environment variables.
     """
     positive("--seconds", seconds)
     if plot is not None:

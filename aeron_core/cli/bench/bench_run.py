@@ -113,7 +113,8 @@ def local_measurements(stack: ExitStack) -> list[Measurement]:
 def remote_measurements(stack: ExitStack, endpoint: HostPort, answers: HostPort) -> list[Measurement]:
     """Start a driver, connect to the `aeron-core pong` at `endpoint`, and return the measurements to it.
 
-    `answers`: the address of this machine that pong sends to. Raises AeronError if the driver does not start,
+    `answers`: the address of this machine that pong sends to. The limits are those of datagrams on loopback: what the
+    network adds is beyond them, and no end of it runs here. Raises AeronError if the driver does not start,
     NotConnectedError if pong is not connected.
     """
     driver = stack.enter_context(MediaDriver.launch_embedded())
@@ -124,13 +125,21 @@ def remote_measurements(stack: ExitStack, endpoint: HostPort, answers: HostPort)
     )
     echo = EchoStream(publication, subscription)
     echo.await_connected()
+    # Started last: without pong there is nothing to compare.
+    raw = RawLimits(stack.enter_context(PeerProcess()), stack)
+    datagrams = Throughput(f"raw UDP on loopback, {offload_name()}", 1)
+    echoes = RoundTrips("raw UDP on loopback")
     to = f"to {endpoint.host}"
     return [
+        MeasuredRate(datagrams, raw.send_datagrams),
+        MeasuredLatency(echoes, raw.echo_datagrams),
         *(
-            MeasuredRate(Throughput(f"echoed {to}, {size} B", size), partial(echo.echoes_per_s, size=size))
+            MeasuredRate(
+                Throughput(f"echoed {to}, {size} B", size, datagrams), partial(echo.echoes_per_s, size=size)
+            )
             for size in SIZES
         ),
-        MeasuredLatency(RoundTrips(to), echo.round_trips),
+        MeasuredLatency(RoundTrips(to, echoes), echo.round_trips),
     ]
 
 

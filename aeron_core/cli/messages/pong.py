@@ -47,7 +47,11 @@ def pong(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Return every message to its sender.
 
-    Runs until an interrupt, or with --once until the first ping has disconnected.
+    Runs until an interrupt, or with --once until the first ping has disconnected. For a ping or a benchmark on another
+    host, --ping-channel is an address of this host, such as aeron:udp?endpoint=0.0.0.0:20123, and --pong-channel one of
+    the other host, such as aeron:udp?endpoint=10.0.0.1:20124. That host then runs `aeron-core bench --endpoint
+    THIS_HOST:20123`, or `aeron-core ping` with --ping-channel aeron:udp?endpoint=THIS_HOST:20123 and the same
+    --pong-channel.
     """
     with ExitStack() as stack:
         channels = {"publications": [pong_channel], "subscriptions": [ping_channel]}
