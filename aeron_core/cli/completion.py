@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
@@ -38,6 +38,8 @@ _KEY_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("eos", "group", "rejoin", "reliable", "sparse", "ssc", "tether"), _BOOLEANS),
 }
 _SETTING: Final = "-D"
+#: Command whose counters are those of its history.
+_PLOT: Final = "plot"
 #: A value without what a shell would evaluate, expand or split; `?` and `|` are part of channels.
 _PLAIN: Final = re.compile(r"[\w./:?=|,@+%\[\]-]+")
 #: What the help of a value may not have; brackets would be markup of rich.
@@ -265,17 +267,45 @@ def settings(_context: Any, incomplete: str) -> Iterator[Completion]:
                 yield f"{written}={value}", ""
 
 
+def recording_ids(context: Any, _incomplete: str) -> Iterator[Completion]:
+    """Yield the ids of the recordings of the archive that the command line names; none of an archive elsewhere."""
+    folder = context.params.get("uri") or ""
+    # A shell waits: an archive elsewhere may need seconds, and credentials.
+    if not folder or not Path(folder).is_dir():
+        return
+    from aeron_core.recording.storage.archive import Archive  # noqa: PLC0415 - only for this value
+
+    with suppress(AeronError, OSError), closing(Archive.open(folder)) as archive:
+        for recording in archive.recordings():
+            descriptor = recording.descriptor
+            yield str(recording.recording_id), f"stream {descriptor.stream_id} of {descriptor.channel}"
+
+
 def _counters(context: Any) -> Iterator[CounterRecord]:
-    """Yield the counters of the driver that the command line names; none if there is no driver."""
-    # A driver may end meanwhile, or have damaged files.
+    """Yield the counters of the driver, or of the history, that the command line names; none if there is none."""
+    # A driver may end meanwhile, or have damaged files. pyarrow may be missing.
     with suppress(AeronError, OSError):
+        if context.info_name == _PLOT:
+            # An argument before an option without its value is not parsed.
+            for file in [context.params.get("file"), *context.args][-1:]:
+                yield from _recorded_counters(file)
+            return
         yield from DriverFiles.open(directory_of(context.params.get("aeron_dir"))).counters
+
+
+def _recorded_counters(file: str | Path | None) -> tuple[CounterRecord, ...]:
+    """Return the counters of the first snapshot of a history, not of all of a long one: a shell waits."""
+    from aeron_core.observation.history import CounterHistory  # noqa: PLC0415 - imports pyarrow, only for this value
+
+    snapshots = () if file is None else CounterHistory(Path(file)).snapshots()
+    return next((each.counters for each in snapshots), ())
 
 
 _COMPLETERS: Final[Mapping[str, Callable[[Any, str], Iterable[Completion]]]] = {
     "CHANNEL": channels,
     "DIR": directories,
     "NAME=VALUE": settings,
+    "RECORDING_ID": recording_ids,
     "REGEX": counter_labels,
     "SESSION_ID": session_ids,
     "STREAM_ID": stream_ids,

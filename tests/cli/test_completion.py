@@ -11,10 +11,13 @@ import time
 
 import pytest
 import typer
+from observed import records_of, snapshot
 
 import aeron_core
 from aeron_core.cli.completion import _COMPLETERS
 from aeron_core.cli.program import make_core_app
+from aeron_core.observation import CounterHistoryWriter
+from aeron_core.testing.recordings import RecordingUnderTest
 
 LONG = "aeron:ipc?alias=completed"
 
@@ -107,6 +110,31 @@ def test_the_driver_of_the_command_line_is_read(complete, directory):
     (session_id,) = complete(*words)
 
     assert int(session_id)
+
+
+def test_counters_and_streams_of_a_history_are_completed_for_its_plot(complete, directory, tmp_path):
+    pytest.importorskip("pyarrow")
+    records = records_of("aeron:udp?endpoint=recorded:1", pub_pos=5, pub_lmt=9)
+    with CounterHistoryWriter(tmp_path / "history.arrows") as writer:
+        writer.write(snapshot(*records))
+
+    # The driver that runs has other counters.
+    assert complete("plot", writer.path, "--counter", "", aeron_dir=directory) == [
+        "pub-pos.concurrent.",
+        "pub-lmt",
+    ]
+    assert complete("plot", writer.path, "--stream", "", aeron_dir=directory) == ["1001"]
+    assert complete("plot", tmp_path / "missing.arrows", "--counter", "", aeron_dir=directory) == []
+
+
+def test_recordings_of_an_archive_on_this_machine_are_completed(complete, tmp_path):
+    RecordingUnderTest.begin(tmp_path / "archive").stop()
+
+    assert complete("recordings", "export", tmp_path / "archive", "") == ["0"]
+    assert complete("recordings", "purge", tmp_path / "archive", "") == ["0"]
+    assert complete("replay", "--from", tmp_path / "archive", "") == ["0"]
+    assert complete("recordings", "export", "s3://bucket/archive", "") == []
+    assert complete("recordings", "export", tmp_path, "") == []
 
 
 HOSTILE = (
