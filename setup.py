@@ -12,6 +12,7 @@ from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.command.editable_wheel import editable_wheel
 from setuptools.command.sdist import sdist
 
@@ -39,6 +40,8 @@ PACKAGES = [
     "aeron_media",
     "aeron_security",
 ]
+#: Packages whose C declarations no plugin may use: wheels are without them.
+PRIVATE = ("aeron_core.driver", "aeron_core.recording", "aeron_core.testing", *PACKAGES[1:])
 DIRECTIVES = {
     "language_level": 3,
     # Python annotations describe the Python face; C types live in the .pxd alone.
@@ -116,6 +119,16 @@ class Build(build):
         # After the checks, so that a build that cannot start changes nothing; before the file is copied.
         record_commit()
         super().run()
+
+
+class BuildModules(build_py):
+    """Leave out declarations that no plugin may use."""
+
+    def exclude_data_files(self, package: str, src_dir: str, files: list[str]) -> list[str]:
+        """Return the data files of a package for the wheel."""
+        is_private = any(f"{package}.".startswith(f"{name}.") for name in PRIVATE)
+        kept = super().exclude_data_files(package, src_dir, files)
+        return [file for file in kept if not (is_private and file.endswith((".pxd", ".h")))]
 
 
 def is_newer(path: str, time: float, others: list[str]) -> bool:
@@ -272,6 +285,7 @@ setup(
     cmdclass={
         "build": Build,
         "build_ext": BuildExtensions,
+        "build_py": BuildModules,
         "editable_wheel": EditableWheel,
         "sdist": SourceDistribution,
     },

@@ -142,9 +142,7 @@ def test_the_wheel_is_small(wheel):
     assert wheel.stat().st_size <= 5 * MEGABYTE
 
 
-def test_the_wheel_contains_declarations_and_an_extension_of_each_module_but_no_generated_code(
-    sources, wheel
-):
+def test_the_wheel_contains_an_extension_of_each_compiled_module_but_no_generated_code(sources, wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = [PurePosixPath(name) for name in archive.namelist() if not name.endswith("/")]
     packages = [name for name in names if not name.parts[0].endswith((".dist-info", ".libs"))]
@@ -161,16 +159,44 @@ def test_the_wheel_contains_declarations_and_an_extension_of_each_module_but_no_
         ".toml",
         ".typed",
     }
-    hot = {name.with_suffix("") for name in packages if name.suffix == ".pxd" and name.stem != "__init__"}
-    natives = (path.relative_to(sources) for path in sources.rglob("*.pyx"))
-    # As in `sources`: the packages of plugins are in folders of the repository that the wheel does not have.
+    hot = {name.with_suffix("") for name in declared(sources) if name.stem != "__init__"}
     with_sources = {name.with_suffix("") for name in packages if name.suffix == ".py"} | {
-        PurePosixPath(*native.parts[2 if native.parts[0] == "plugins" else 0 :]).with_suffix("")
-        for native in natives
+        name.with_suffix("") for name in declared(sources, ".pyx")
     }
     extensions = {name.with_name(name.name.split(".")[0]) for name in packages if name.suffix == ".so"}
     assert len(extensions) > 100
     assert extensions == hot & with_sources
+
+
+def declared(sources, suffix=".pxd"):
+    """Return the files of packages with a suffix, as they are named in a wheel."""
+    packages = [path for name in PYTHON_PACKAGES for path in (sources / name).rglob(f"*{suffix}")]
+    relative = [path.relative_to(sources) for path in packages]
+    # The packages of plugins are in folders of the repository that a wheel does not have.
+    return {PurePosixPath(*path.parts[2 if path.parts[0] == "plugins" else 0 :]) for path in relative}
+
+
+def test_the_wheel_contains_the_declarations_that_plugins_use_and_no_others(sources, wheel):
+    private = ("aeron_core/driver/", "aeron_core/recording/", "aeron_core/testing/")
+    of_plugins = {
+        name
+        for suffix in (".pxd", ".h")
+        for name in declared(sources, suffix)
+        if name.parts[0] == "aeron_core" and not str(name).startswith(private)
+    }
+
+    with zipfile.ZipFile(wheel) as archive:
+        names = {PurePosixPath(name) for name in archive.namelist() if name.endswith((".pxd", ".h"))}
+
+    assert names == of_plugins
+    assert PurePosixPath("aeron_core/spi/flow_control.pxd") in names
+    declarations = [sources / name for name in names if name.suffix == ".pxd"]
+    used = {
+        word
+        for path in declarations
+        for word in re.findall(r"^from (\S+) cimport", path.read_text("utf-8"), re.M)
+    }
+    assert not [name for name in used if f"{name.replace('.', '/')}/".startswith(private)]
 
 
 def test_extensions_in_the_wheel_have_no_debug_information(wheel):
