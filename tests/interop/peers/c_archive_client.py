@@ -8,7 +8,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from peer_programs import make_once
+from peer_programs import download_jars, make_once
 
 #: The program that encodes and decodes for the client, from Maven Central.
 SBE = "uk.co.real-logic:sbe-all:1.38.1"
@@ -33,8 +33,7 @@ def client() -> Path:
         shutil.rmtree(MAKE, ignore_errors=True)
         objects = MAKE / "objects"
         objects.mkdir(parents=True)
-        options = [f"-Dartifact={SBE}", f"-DoutputDirectory={MAKE}", "-Dmdep.useBaseVersion=true"]
-        subprocess.run(["mvn", "-q", "-B", "dependency:copy", *options], check=True)
+        download_jars([SBE], MAKE)
         (jar,) = MAKE.glob("*.jar")
         subprocess.run(
             [

@@ -10,7 +10,7 @@ import threading
 from concurrent.futures import Future
 from pathlib import Path
 
-from peer_programs import make_once
+from peer_programs import QUICK_JAVA, download_jars, make_once
 
 #: The one place that names the version; `aeron-all` contains client, driver and agrona.
 AERON_VERSION = "1.51.0"
@@ -23,8 +23,7 @@ JVM_OPTIONS = [
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--add-opens=java.base/java.util.zip=ALL-UNNAMED",
     "-Xshare:auto",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
+    *QUICK_JAVA,
     "-Xmx512m",
     "-Daeron.CubicCongestionControl.measureRtt=true",
 ]
@@ -44,10 +43,10 @@ def class_path() -> str:
     def make() -> None:
         MAKE.mkdir(exist_ok=True)
         if not _jar().exists():
-            options = [f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={MAKE}", "-Dmdep.useBaseVersion=true"]
-            subprocess.run(["mvn", "-q", "-B", "dependency:copy", *options], check=True)
+            download_jars([ARTIFACT], MAKE)
         shutil.rmtree(classes, ignore_errors=True)
-        subprocess.run(["javac", "-cp", _jar(), "-d", classes, *SOURCES], check=True)
+        quick = (f"-J{option}" for option in QUICK_JAVA)
+        subprocess.run(["javac", *quick, "-cp", _jar(), "-d", classes, *SOURCES], check=True)
 
     texts = "\n".join(source.read_text(encoding="utf-8") for source in SOURCES)
     make_once(MAKE, f"{ARTIFACT}\n{texts}", make)

@@ -16,6 +16,18 @@ from pathlib import Path
 
 #: Default installation folder of Go, in addition to the search path.
 GO_HOME = "/usr/local/go/bin"
+#: Options of a Java that runs for seconds: the first compiler only, and the serial collector.
+QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+#: A project of Maven that copies artifacts into a folder. One for all: Maven takes 5 s of CPU time to start.
+COPYING = """<project>
+<modelVersion>4.0.0</modelVersion><groupId>tests</groupId><artifactId>jars</artifactId><version>1</version>
+<packaging>pom</packaging>
+<build><plugins><plugin><artifactId>maven-dependency-plugin</artifactId><configuration>
+<outputDirectory>{folder}</outputDirectory><useBaseVersion>true</useBaseVersion>
+<artifactItems>{items}</artifactItems>
+</configuration></plugin></plugins></build>
+</project>
+"""
 
 
 @contextmanager
@@ -46,6 +58,21 @@ def make_environment(environment: Path, requirements: Sequence[str], *, base: st
 
     make_once(environment, "\n".join([sys.version, *requirements]), make)
     return python
+
+
+def download_jars(artifacts: Sequence[str], folder: Path) -> None:
+    """Copy artifacts from Maven Central, each `group:name:version`, into an existing folder."""
+    items = "".join(
+        "<artifactItem><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></artifactItem>".format(
+            *artifact.split(":")
+        )
+        for artifact in artifacts
+    )
+    project = folder / "pom.xml"
+    project.write_text(COPYING.format(folder=folder, items=items), encoding="utf-8")
+    options = " ".join(filter(None, [os.environ.get("MAVEN_OPTS"), *QUICK_JAVA]))
+    command = ["mvn", "-q", "-B", "-f", project, "dependency:copy"]
+    subprocess.run(command, env={**os.environ, "MAVEN_OPTS": options}, check=True)
 
 
 def make_go_program(source: Path, program: Path) -> Path | None:

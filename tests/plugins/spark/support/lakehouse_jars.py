@@ -12,7 +12,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from peer_programs import alone, make_environment, make_once
+from peer_programs import alone, download_jars, make_environment, make_once
 
 #: The newest Spark that both formats support.
 SPARK = "4.1.4"
@@ -47,9 +47,7 @@ def jars() -> str:
     def download() -> None:
         shutil.rmtree(JARS, ignore_errors=True)
         JARS.mkdir()
-        for artifact in ARTIFACTS:
-            options = [f"-Dartifact={artifact}", f"-DoutputDirectory={JARS}", "-Dmdep.useBaseVersion=true"]
-            subprocess.run(["mvn", "-q", "-B", "dependency:copy", *options], check=True)
+        download_jars(ARTIFACTS, JARS)
 
     make_once(JARS, "\n".join(ARTIFACTS), download)
     return ",".join(str(_jar(artifact)) for artifact in ARTIFACTS)
