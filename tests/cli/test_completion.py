@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import cache
 
 import pytest
 import typer
@@ -182,7 +183,9 @@ def test_every_name_of_a_value_that_is_completed_is_one_of_an_option():
     assert set(_COMPLETERS) <= set(names(typer.main.get_command(make_core_app())))
 
 
+@cache
 def script_of(shell):
+    """Return what the program shows for a shell, which 60 tests begin with."""
     return subprocess.run(
         [sys.executable, "-m", "aeron_core", "--show-completion", shell],
         env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
@@ -275,7 +278,7 @@ SHELLS = {
     ),
     "zsh": (
         ["zsh", "-f", "-i"],
-        "unset zle_bracketed_paste; autoload -Uz compinit; compinit -u -d {folder}/dump; source {script}",
+        "unset zle_bracketed_paste; autoload -Uz compinit; compinit -u -d {shared}/dump; source {script}",
     ),
     "fish": (
         ["fish", "--no-config", "-i"],
@@ -312,8 +315,14 @@ class Terminal:
         os.close(self._main)
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Return a folder where zsh keeps what its functions complete, which takes longer to find than a completion."""
+    return tmp_path_factory.mktemp("shared")
+
+
 @pytest.fixture(params=SHELLS)
-def shell(request, tmp_path, directory):
+def shell(request, tmp_path, shared, directory):
     """Return a function that types a command line with tabs, and returns the arguments of the command."""
     if shutil.which(request.param) is None:
         pytest.skip(f"{request.param} is not installed")
@@ -335,7 +344,7 @@ def shell(request, tmp_path, directory):
         "PS1": "(ready) ",
     }
     terminal = Terminal(start, environment, tmp_path)
-    terminal.type(f"{setup.format(script=script, folder=tmp_path)}; echo set''up\r")
+    terminal.type(f"{setup.format(script=script, shared=shared)}; echo set''up\r")
     terminal.read_to(r"setup\r(?s:.*)\(ready\) ")
 
     def call(typed):
