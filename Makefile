@@ -117,7 +117,7 @@ $(JAR): $(shell find plugins/spark/jvm -type f) tools/spark-jar | $(VENV)/.devel
 spark-jar: $(JAR)
 
 class-archive: $(VENV)/.built $(VENV)/.developing $(JAR_IF_POSSIBLE)
-	@PYTHONPATH=tests/interop/peers $(PYTHON) tests/plugins/spark/support/java_options.py build/java
+	@PYTHONPATH=tests/interop/peers $(PYTHON) tests/plugins/spark/support/java_options.py build/java >/dev/null
 
 # Without it, each worker of pytest compiles all test modules, at the same time as the others.
 bytecode: class-archive

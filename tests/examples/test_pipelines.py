@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import java_peer
@@ -24,12 +25,23 @@ TOTALS = {
 DELAY = re.compile(r"^ *[\d,]+ +8\d\.\d\d +([\d.]+) s$", re.M)
 
 
+@cache
+def variables(python):
+    """Return the environment variables for a Python with Spark, before the time of an example begins.
+
+    The first call may make an archive of Java's classes.
+    """
+    return lakehouse_jars.quick_variables(python)
+
+
 @pytest.fixture
 def lakehouse():
     """Return the Python that has the Spark of the lakehouses, and the option with their jars."""
     if missing := lakehouse_jars.missing_programs():
         pytest.skip(f"needs {', '.join(missing)} to download jars (Debian: maven)")
-    return lakehouse_jars.python(), f"--jars {lakehouse_jars.jars()}"
+    python = lakehouse_jars.python()
+    variables(python)
+    return python, f"--jars {lakehouse_jars.jars()}"
 
 
 @pytest.fixture
@@ -49,7 +61,7 @@ def make(tmp_path):
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env=os.environ | {"TMPDIR": str(tmp_path / "temporary")},
+            env=variables(python) | {"TMPDIR": str(tmp_path / "temporary")},
         )
         started.append(process)
         return process
@@ -105,6 +117,7 @@ def test_bars_of_a_recording_of_aeron_archive_count_everything_once(make, lakeho
 
 def test_a_sensor_gets_alerts_back(make, tmp_path):
     pytest.importorskip("pynng")
+    variables(sys.executable)
 
     with in_seconds(90):
         process = make("sensor_alerts", sys.executable)

@@ -6,10 +6,11 @@ The first compiler alone gets 48 MB for its code by default, and a thread looks 
 They change how long Spark takes, not what it does: a test program runs for seconds, most of which are the loading and
 compiling of classes. Programs inherit the options from the environment.
 
-    java_options.py FOLDER      makes the archive in a folder, unless it is there
+    java_options.py FOLDER      makes the archive in a folder, unless it is there, and prints the variables as JSON
 """
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -91,5 +92,4 @@ def make_class_archive(path):
 
 
 if __name__ == "__main__":
-    prepare_environment()
-    class_archive(Path(sys.argv[1]).absolute())
+    print(json.dumps(java_environment(Path(sys.argv[1]).absolute())))

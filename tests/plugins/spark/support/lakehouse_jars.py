@@ -5,6 +5,7 @@ lakehouse_jars.py RELEASE... [-- OPTION...]    runs the tests of this folder wit
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -75,6 +76,17 @@ def variables() -> dict[str, str]:
     """Return the environment variables for the tests of another release."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     return {**kept, "PYTHONPATH": ""}
+
+
+def quick_variables(program: str | Path) -> dict[str, str]:
+    """Return the environment variables with which the Spark of a Python starts quickly, as in its own tests."""
+    made = subprocess.run(
+        [program, Path(__file__).with_name("java_options.py"), ROOT / "build/java"],
+        env={**variables(), "PYTHONPATH": str(ROOT / "tests/interop/peers")},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return {**variables(), **json.loads(made.stdout)}
 
 
 def run_tests(release: str, options: list[str]) -> int:
