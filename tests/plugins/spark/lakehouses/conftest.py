@@ -19,12 +19,15 @@ PLUGIN = Path(__file__).parents[4] / "plugins/spark"
 
 
 @pytest.fixture(scope="session")
-def spark(quick_java, tmp_path_factory):
-    """Return a session with both formats, and a catalog `lake` of Iceberg."""
+def spark(quick_java, has_jvm_reader, tmp_path_factory):
+    """Return a session with both formats, and a catalog `lake` of Iceberg.
+
+    It is also that of tests in other folders that run later in this process: Spark has one session in each.
+    """
     os.environ["PYTHONPATH"] = os.pathsep.join([str(PLUGIN), os.environ.get("PYTHONPATH", "")])
     folder = tmp_path_factory.mktemp("tables")
     spark = session(
-        "local[2]",
+        "local[2,2]",
         settings={
             **SETTINGS,
             "spark.jars": jars(),
@@ -35,6 +38,7 @@ def spark(quick_java, tmp_path_factory):
             "spark.sql.shuffle.partitions": "1",
             "spark.log.level": "ERROR",
         },
+        jvm_reader=has_jvm_reader,
     )
     yield spark
     spark.stop()
