@@ -93,7 +93,7 @@ class Publisher(threading.Thread):
         while not condition():
             if publication.is_closed:
                 raise ClosedError("the publication is closed")
-            time.sleep(0.001)
+            time.sleep(PAUSE_S)
 
 
 class Commands:
