@@ -35,21 +35,23 @@ from aeron_core.uri.channel_uri import ChannelUri
 #: Signals that would end the process without an effect on its drivers and its second process.
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
+Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Measure to the `aeron-core pong` at this address instead. Its --ping-channel is "
+        "aeron:udp?endpoint=0.0.0.0:PORT with the same port, its --pong-channel has an address of this machine and "
+        "port 20124.",
+    ),
+]
+
 
 def bench(
     seconds: Annotated[
         float,
         typer.Option(metavar="DURATION", parser=wait_s, help="Duration of all measurements together."),
     ] = 60.0,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Measure to the `aeron-core pong` at this address instead. Its --ping-channel is "
-            "aeron:udp?endpoint=0.0.0.0:PORT with the same port, its --pong-channel has an address of this "
-            "machine and port 20124.",
-        ),
-    ] = None,
+    endpoint: Endpoint = None,
     answers: Annotated[
         str | None,
         typer.Option(

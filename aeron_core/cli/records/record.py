@@ -147,17 +147,16 @@ def record(  # noqa: PLR0913 - the options of the command
     access = access_of(dir_mode, dir_group)
     metrics_access = _metrics_access_of(metrics, metrics_token_file, is_open=metrics_open)
     streams = RecordedStreams()
-    params = _params_of(
-        streams, segment_length, Durability(durability, duration_ns_of("--interval", interval))
-    )
+    synced = Durability(durability, duration_ns_of("--interval", interval))
+    params = _params_of(streams, segment_length, synced)
     retention = _retention_of(retain_bytes, retain_age)
     with Interrupt() as interrupt, ExitStack() as stack:
         target = stack.enter_context(
             recording_target(to, spool, retention, params, verify=not no_verify, access=access)
         )
+        # None only for an archive that is not on this machine, which `recording_target` refuses.
+        folder = target.archive.store.local_path("") or Path(to)
         if metrics_access is not None or otlp is not None:
-            # None only for an archive that is not on this machine, which `recording_target` refuses.
-            folder = target.archive.store.local_path("") or Path(to)
             stack.enter_context(_monitored(metrics_access, otlp, folder, streams))
         wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
         run = RecordingRun(wanted, target, streams, interrupt, timeout)
