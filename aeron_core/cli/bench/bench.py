@@ -131,7 +131,8 @@ def _remote(stack: ExitStack, endpoint: HostPort, answers: str | None) -> list[M
         listening = ChannelUri.parse(PING_CHANNEL).get("endpoint", "").partition(":")[2]
         raise NotConnectedError(
             f"pong at {endpoint.host}:{endpoint.port} is not connected: run there `aeron-core pong --ping-channel "
-            f"{channel_of(HostPort('0.0.0.0', endpoint.port or int(listening)))} --pong-channel {channel_of(own)}`, "
+            f"'{channel_of(HostPort('0.0.0.0', endpoint.port or int(listening)))}' --pong-channel "
+            f"'{channel_of(own)}'`, "
             "and allow UDP of both ports"
         ) from None
 
