@@ -106,6 +106,7 @@ class GroupSecretProtector(DatagramProtector):
 
     def on_timer(self, now_ns: int) -> None:
         """See `DatagramProtector.on_timer`."""
+        self._session.end_filters(now_ns)
         counts = self._session.counts()
         for name, counter in self._counters.items():
             counter.set_release(counts[name])

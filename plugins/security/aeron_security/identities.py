@@ -186,6 +186,7 @@ class IdentityProtector(DatagramProtector):
 
     def on_timer(self, now_ns: int) -> None:
         """See `DatagramProtector.on_timer`."""
+        self._session.end_filters(now_ns)
         counts = self._session.counts()
         counts |= {"handshakes": self._handshakes.completed, "rekeys": self._renewals}
         for name, count in counts.items():

@@ -18,16 +18,17 @@ MS, S = 1_000_000, 1_000_000_000
 FLOOD = 300
 LOOPBACK = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 PUBLICATION, SUBSCRIPTION = 0, 1
+_IPV6_FREEBIND = 78  # source: linux/in6.h
 
 
 class Receiver:
     """A sealed subscription on a real socket."""
 
-    def __init__(self, family=socket.AF_INET):
+    def __init__(self, family=socket.AF_INET, host=None, **options):
         self.family, self.clock = family, Clock.manual()
         self.socket = socket.socket(family, socket.SOCK_DGRAM)
-        self.socket.bind((LOOPBACK[family], 0))
-        self.session = SealingSession([SECRET], 1, SUBSCRIPTION, PUBLICATION, self.clock)
+        self.socket.bind((host or LOOPBACK[family], 0))
+        self.session = SealingSession([SECRET], 1, SUBSCRIPTION, PUBLICATION, self.clock, **options)
         channel = SealedDatagrams(UdpSocket(self.socket), self.session)
         self.probe = DatagramProbe(channel)
 
@@ -82,7 +83,7 @@ def stranger(kind=FRAMES):
 
 
 @pytest.mark.parametrize("family", LOOPBACK)
-@pytest.mark.parametrize("waste", [stranger, lambda: os.urandom(200), lambda: b"short"])
+@pytest.mark.parametrize("waste", [stranger, lambda: os.urandom(200), lambda: b"short", lambda: b""])
 def test_a_flood_is_dropped_and_an_admitted_peer_is_received(family, waste):
     receiver, peer = Receiver(family), Peer(SECRET, 1, PUBLICATION)
     flooder, host = receiver.host(), receiver.host()
@@ -192,3 +193,81 @@ def test_a_socket_with_many_peers_has_no_filter():
     receiver.start_flood(host)
 
     assert receiver.passed(*(stranger() for _ in range(FLOOD)), source=host) == FLOOD
+
+
+def arrived(receiver, *datagrams, source):
+    """Return how many datagrams of a stranger pass the filter; they are not checked."""
+    receiver.probe.receive()
+    count = 0
+    for datagram in datagrams:
+        source.send(datagram)
+        while select.select([receiver.socket], [], [], 0)[0]:
+            receiver.socket.recv(2048)
+            count += 1
+    return count
+
+
+def greeting(role=PUBLICATION, to=None):
+    """Return a hello of a stranger, which does not know the salt of a socket."""
+    return b"AeSU\1\3" + bytes([role, 1]) + os.urandom(16) + (to or os.urandom(16)) + os.urandom(40)
+
+
+def test_a_flood_of_handshakes_for_other_sockets_is_dropped():
+    receiver = Receiver(public_key=bytes(31) + b"\1")
+    flooder = receiver.host("127.0.0.2")
+    for _ in range(3):
+        receiver.passed(*(greeting() for _ in range(FLOOD)), source=flooder)
+
+    assert arrived(receiver, *(greeting() for _ in range(FLOOD)), source=flooder) < FLOOD // 8
+
+
+def test_a_stranger_without_the_salt_of_a_socket_does_not_keep_handshakes_from_it():
+    receiver = Receiver(public_key=bytes(31) + b"\1")
+    flooder, host = receiver.host(), receiver.host()
+    for _ in range(3):
+        receiver.passed(*(greeting(SUBSCRIPTION) for _ in range(FLOOD)), source=flooder)
+
+    # Of the same source, which the stranger has forged.
+    receiver.receive(greeting(to=receiver.session.salt), source=host)
+
+    assert host.recv(2048)[5] == 4
+
+
+def test_few_datagrams_of_a_stranger_do_not_keep_the_filter():
+    receiver = Receiver()
+    flooder, other = receiver.host("127.0.0.2"), receiver.host("127.0.0.3")
+    receiver.start_flood(flooder)
+
+    for _ in range(150):
+        receiver.receive(stranger(), stranger(), source=other)
+
+    assert receiver.passed(*(stranger() for _ in range(50)), source=flooder) == 50
+
+
+def test_the_filter_is_removed_if_the_agent_does_not_receive():
+    receiver = Receiver()
+    flooder = receiver.host()
+    receiver.start_flood(flooder)
+
+    # With many endpoints, an agent looks only at those with datagrams.
+    receiver.clock.advance(1 * S)
+    receiver.session.end_filters(receiver.clock.nano_time())
+
+    flooder.send(stranger())
+    assert select.select([receiver.socket], [], [], 1)[0]
+    assert receiver.passed(*(stranger() for _ in range(49)), source=flooder) == 50
+
+
+def test_a_flood_by_one_protocol_is_not_one_by_the_other():
+    receiver = Receiver(socket.AF_INET6, host="::")
+    port = receiver.socket.getsockname()[1]
+    flooder, host = (socket.socket(family, socket.SOCK_DGRAM) for family in LOOPBACK)
+    flooder.bind(("127.0.0.2", 0))
+    flooder.connect(("127.0.0.1", port))
+    # Its network ends with the bytes of the other address.
+    host.setsockopt(socket.IPPROTO_IPV6, _IPV6_FREEBIND, 1)
+    host.bind(("fd00:0:7f00:2::1", 0))
+    host.connect(("::1", port))
+    receiver.start_flood(flooder)
+
+    assert receiver.passed(*(stranger() for _ in range(50)), source=host) == 50

@@ -1,14 +1,14 @@
 /* A filter in the kernel, while strangers flood a socket: their datagrams would take the place of others in its buffer, and the
  * time to receive them. It passes all with a salt that is admitted, or the next one of such a salt; of others, a part. Those of
- * handshakes pass unless they are a flood themselves, because a new peer may send much before it is admitted. The filter only
- * decides what is received: all that passes is checked as without it. Used by one thread. */
+ * handshakes with this socket pass unless they are a flood themselves, because a new peer may send much before it is admitted.
+ * The filter only decides what is received: all that passes is checked as without it. Used by one thread. */
 #ifndef AERON_SECURITY_FLOOD_H
 #define AERON_SECURITY_FLOOD_H
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#include "peers.h"
+#include "opener.h"
 
 /* Refused datagrams of strangers in 10 ms. Invented: to receive and to refuse so many takes about 1 % of a processor, and they
  * fill a buffer of 2 MB in 150 ms. */
@@ -34,6 +34,7 @@ typedef struct
     int64_t begin_ns; /* of counting */
     int64_t end_ns;   /* when the filter is removed */
     uint32_t refused[2]; /* frames and garbage; handshakes, challenges and answers */
+    uint64_t sent;       /* about as many as would be refused without the filter */
     ac_flooder_t found[AC_FLOOD_SOURCES];    /* since `begin_ns` */
     ac_flooder_t filtered[AC_FLOOD_SOURCES]; /* the filter passes a part of their datagrams */
     uint32_t next;  /* of them, the one that is replaced */
@@ -43,10 +44,18 @@ typedef struct
     int is_filtered;
 } ac_flood_t;
 
-/* Of salts that are admitted: it grows with each admission and each removal. */
-static inline uint64_t ac_salts_version(const ac_opener_t *opener)
+/* Of salts that are admitted, and of the own ones: it grows with each admission, removal and change. */
+static inline uint64_t ac_salts_version(const ac_opener_t *opener, const ac_sealer_t *own)
 {
-    return (uint64_t)opener->peer_count + 2 * opener->forgotten;
+    return (uint64_t)opener->peer_count + 2 * opener->forgotten + own->version;
+}
+
+/* Return whether a datagram is one of those of handshakes that the filter passes. A stranger does not know the own salts. */
+static inline int ac_is_greeting(const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length)
+{
+    return opener->has_identity
+        ? length >= 24 + AC_SALT_LENGTH && datagram[5] >= AC_HELLO && datagram[5] <= AC_THIRD && ac_is_own(own, datagram + 24)
+        : length > 5 && (AC_CHALLENGE == datagram[5] || AC_ANSWER == datagram[5]);
 }
 
 AC_COLD static void ac_flooder_of(ac_flooder_t *flooder, const void *name)
@@ -82,7 +91,8 @@ static ac_flooder_t *ac_find_flooder(ac_flooder_t *in, const ac_flooder_t *flood
 
 /* Count a datagram that was refused, if the filter may drop it. A source of more than a ninth is found (Misra, Gries 1982). */
 AC_COLD static void ac_count_flood(
-    ac_flood_t *flood, const ac_opener_t *opener, const uint8_t *datagram, int length, const void *name)
+    ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length,
+    const void *name)
 {
     ac_flooder_t flooder;
     ac_flooder_t *found;
@@ -91,8 +101,12 @@ AC_COLD static void ac_count_flood(
     {
         return;
     }
-    flood->refused[length > 5 && datagram[5] >= AC_CHALLENGE && datagram[5] <= AC_THIRD]++;
+    int is_greeting = ac_is_greeting(opener, own, datagram, length);
+    flood->refused[is_greeting]++;
     ac_flooder_of(&flooder, name);
+    flood->sent += !flood->is_filtered || (is_greeting && !flood->has_all) ? 1
+        : NULL != ac_find_flooder(flood->filtered, &flooder)               ? AC_FLOOD_PART
+                                                                           : 1u << flood->shift;
     found = ac_find_flooder(flood->found, &flooder);
     for (int i = 0; i < AC_FLOOD_SOURCES && NULL == found; i++)
     {
@@ -146,17 +160,22 @@ static inline uint32_t ac_put_code(ac_code_t *code, uint32_t at, uint16_t operat
     return at + 1;
 }
 
+AC_COLD static void ac_remove_filter(int descriptor)
+{
+    setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &descriptor, sizeof(descriptor));
+}
+
 /* Remove the filter, and begin again. */
 AC_COLD static void ac_detach_filter(ac_flood_t *flood, int descriptor)
 {
-    setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &descriptor, sizeof(descriptor));
+    ac_remove_filter(descriptor);
     memset(flood, 0, sizeof(*flood));
 }
 
 /* Attach a filter for the salts that are admitted now, or remove it if that fails: it must not be for those of before. */
-AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opener, int descriptor)
+AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, int descriptor)
 {
-    ac_code_t code[2 * AC_FLOOD_SALTS + 8 * AC_FLOOD_SOURCES + 10];
+    ac_code_t code[2 * AC_FLOOD_SALTS + 11 * AC_FLOOD_SOURCES + 16];
     uint32_t at = 0, salts = 0, word;
     /* The first bytes of a salt are enough: of others, the filter passes few anyway. A datagram without them does not pass. */
     at = ac_put_code(code, at, AC_LOAD, AC_UDP_LENGTH + 8, 0);
@@ -172,11 +191,21 @@ AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opene
     }
     if (!flood->has_all)
     {
-        /* The kind: 0, and those that do not exist, are more than the greatest one, less the first, without a sign. */
+        uint32_t first = opener->has_identity ? AC_HELLO : AC_CHALLENGE, last = opener->has_identity ? AC_THIRD : AC_ANSWER;
+        /* The kind: lesser ones are more than the last one, less the first, without a sign. */
         at = ac_put_code(code, at, AC_LOAD_BYTE, AC_UDP_LENGTH + 5, 0);
-        at = ac_put_code(code, at, AC_SUBTRACT, AC_CHALLENGE, 0);
-        at = ac_put_code(code, at, AC_IS_MORE, AC_THIRD - AC_CHALLENGE, 0);
-        code[at - 1].yes = 1;
+        at = ac_put_code(code, at, AC_SUBTRACT, first, 0);
+        at = ac_put_code(code, at, AC_IS_MORE, last - first, 0);
+        code[at - 1].yes = opener->has_identity ? 5 : 1;
+        if (opener->has_identity)
+        {
+            at = ac_put_code(code, at, AC_LOAD, AC_UDP_LENGTH + 24, 0);
+            memcpy(&word, own->salt, 4);
+            at = ac_put_code(code, at, AC_IS, ntohl(word), 1);
+            at = ac_put_code(code, at, AC_RESULT, ~0u, 0);
+            memcpy(&word, own->previous_salt, 4);
+            at = ac_put_code(code, at, AC_IS, ntohl(word), 1);
+        }
         at = ac_put_code(code, at, AC_RESULT, ~0u, 0);
     }
     for (int i = 0; i < AC_FLOOD_SOURCES; i++)
@@ -185,6 +214,11 @@ AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opene
         int is_long = 12 != flooder->offset;
         if (0 != flooder->offset)
         {
+            /* A socket may receive both protocols, whose sources are at different offsets. */
+            at = ac_put_code(code, at, AC_LOAD_BYTE, AC_FROM_IP, 0);
+            at = ac_put_code(code, at, AC_SUBTRACT, is_long ? 0x60 : 0x40, 0);
+            at = ac_put_code(code, at, AC_IS_MORE, 0x0f, 0);
+            code[at - 1].yes = (uint8_t)(2 * is_long + 6);
             at = ac_put_code(code, at, AC_LOAD, AC_FROM_IP + flooder->offset, 0);
             at = ac_put_code(code, at, AC_IS, ntohl(flooder->words[0]), (uint8_t)(2 * is_long + 4));
             if (is_long)
@@ -208,7 +242,7 @@ AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opene
         ac_detach_filter(flood, descriptor);
         return;
     }
-    flood->version = ac_salts_version(opener);
+    flood->version = ac_salts_version(opener, own);
     flood->is_filtered = 1;
 }
 
@@ -229,12 +263,13 @@ AC_COLD static int ac_note_flooders(ac_flood_t *flood)
 }
 
 /* Attach, change or remove the filter of a socket; called each 10 ms at most. */
-AC_COLD static void ac_step_flood(ac_flood_t *flood, const ac_opener_t *opener, int descriptor, int64_t now_ns)
+AC_COLD static void ac_step_flood(
+    ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, int descriptor, int64_t now_ns)
 {
     int64_t passed = (now_ns - flood->begin_ns) / AC_BUDGET_NS;
     int64_t others = flood->refused[1] / (passed > 0 ? passed : 1);
     int64_t refused = flood->refused[0] / (passed > 0 ? passed : 1) + (flood->has_all ? others : 0);
-    int is_changed = flood->is_filtered && flood->version != ac_salts_version(opener);
+    int is_changed = flood->is_filtered && flood->version != ac_salts_version(opener, own);
     if (!flood->has_all && others >= AC_FLOOD)
     {
         flood->has_all = 1;
@@ -253,20 +288,21 @@ AC_COLD static void ac_step_flood(ac_flood_t *flood, const ac_opener_t *opener, 
         is_changed = 1;
         flood->shift -= 2;
     }
-    if (refused >= AC_FLOOD / AC_FLOOD_PART)
+    if (flood->sent / (uint64_t)(passed > 0 ? passed : 1) >= AC_FLOOD)
     {
         flood->end_ns = now_ns + AC_FLOOD_END_NS;
     }
-    if (is_changed)
-    {
-        ac_attach_filter(flood, opener, descriptor);
-    }
-    else if (flood->is_filtered && now_ns >= flood->end_ns)
+    if (flood->is_filtered && now_ns >= flood->end_ns)
     {
         ac_detach_filter(flood, descriptor);
     }
+    else if (is_changed)
+    {
+        ac_attach_filter(flood, opener, own, descriptor);
+    }
     memset(flood->found, 0, sizeof(flood->found));
     flood->refused[0] = flood->refused[1] = 0;
+    flood->sent = 0;
     flood->begin_ns = now_ns;
 }
 

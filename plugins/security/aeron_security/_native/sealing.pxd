@@ -98,9 +98,13 @@ cdef extern from "flood.h" nogil:
         bint is_filtered
     enum:
         AC_BUDGET_NS
+        AC_FLOOD_END_NS
+    void ac_remove_filter(int descriptor)
     void ac_count_flood(
-        ac_flood_t *flood, const ac_opener_t *opener, const uint8_t *datagram, int length, const void *name)
-    void ac_step_flood(ac_flood_t *flood, const ac_opener_t *opener, int descriptor, int64_t now_ns)
+        ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length,
+        const void *name)
+    void ac_step_flood(
+        ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, int descriptor, int64_t now_ns)
 
 cdef extern from "staging.h" nogil:
     enum:

@@ -169,6 +169,11 @@ cdef class SealingSession:
             raise ValueError(f"a secret of {len(prk)} bytes, and a key of {len(key)}: must be 32")
         return bool(ac_give_order(self.opener.exchange, code, owner, key, prk, number, line, generation, began_ns))
 
+    def end_filters(self, int64_t now_ns):
+        """Remove the filters of sockets that have received nothing for a second. Called by the conductor only."""
+        for each in self.sockets.values():
+            each.end_filter(now_ns)
+
     def take_handshake(self):
         """Return the oldest datagram of a handshake, its source and the number of its socket, or None.
 
@@ -232,8 +237,7 @@ cdef class SealedDatagrams(DatagramChannel):
         self._source = SocketAddress()
         session.socket_count += 1
         self._number = session.socket_count
-        if session.opener.has_identity:
-            session.sockets[self._number] = self
+        session.sockets[self._number] = self
 
     def send_handshake(self, bytes datagram, SocketAddress destination):
         """Send an unsealed datagram from the conductor's thread, to the group of a multicast channel if there is one."""
@@ -279,8 +283,16 @@ cdef class SealedDatagrams(DatagramChannel):
         if now_ns - self._flood.begin_ns >= AC_BUDGET_NS and (
             self._flood.is_filtered or self._flood.refused[0] or self._flood.refused[1]
         ):
-            ac_step_flood(&self._flood, self._opener, self._channel.descriptor(), now_ns)
+            ac_step_flood(&self._flood, self._opener, self._session.sealer, self._channel.descriptor(), now_ns)
         return 0
+
+    def end_filter(self, int64_t now_ns):
+        """Remove the filter of a socket that has received nothing for a second: its agent may not look at it meanwhile.
+
+        Called by the conductor. The agent finds the flood at its end, or attaches the filter again.
+        """
+        if self._flood.is_filtered and now_ns - self._flood.begin_ns >= AC_FLOOD_END_NS:
+            ac_remove_filter(self._channel.descriptor())
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil:
         # The contents of the slot's datagrams move together: all but the last have the same length.
@@ -291,9 +303,10 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef ac_opener_t *counted = self._session.opener
         cdef int32_t at = 0, kept = 0, part, reason
         cdef ac_reply_t reply
+        cdef const sockaddr_storage *name = &batch._batch.names[slot]
         if length == 0:
             counted.counts[AC_PLAIN] += 1
-        cdef const sockaddr_storage *name = &batch._batch.names[slot]
+            ac_count_flood(&self._flood, opener, self._session.sealer, memory, 0, name)
         while at < length:
             part = min(step, length - at)
             reply.answers = reply.challenges = reply.hello_length = 0
@@ -304,11 +317,13 @@ cdef class SealedDatagrams(DatagramChannel):
             if reply.hello_length or reply.answers or reply.challenges:
                 batch.copy_source(slot, self._source)
                 self._reply(&reply, now_ns)
+            if reason != 0:
+                # Also those for other sockets: a stranger must not send them without a limit.
+                ac_count_flood(&self._flood, opener, self._session.sealer, memory + at, part, name)
             if reason < 0 or (reason == 0 and memory[at + 5] >= AC_HELLO):
                 pass
             elif reason != 0:
                 counted.counts[reason] += 1
-                ac_count_flood(&self._flood, opener, memory + at, part, name)
                 batch.copy_source(slot, self._source)
                 self._session.keep_fault(reason, self._source)
             else:
