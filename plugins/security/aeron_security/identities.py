@@ -34,6 +34,9 @@ _FORGET_INTERVAL_NS: Final = 250_000_000
 #: Time in which a new secret is granted before it is used: a receiver sends a status message each 200 ms at least, and
 #: then takes part in a handshake.
 DELIVERY_NS: Final = 300_000_000
+#: After the last one that is awaited was granted it: so it has admitted that before it receives datagrams.
+#: Invented: in one duty cycle, a busy conductor answers some handshakes, each in 0.5 ms.
+RECEIPT_NS: Final = 50_000_000
 # Datagrams of handshakes in one duty cycle of the conductor, and of them those that are not refused for a budget.
 # Invented: a first takes 0.5 ms, a refusal 5 us.
 _TAKE_LIMIT: Final = 64
@@ -148,6 +151,7 @@ class IdentityProtector(DatagramProtector):
         # While the next secret is granted: when it is used at the latest, and whether a peer that has it was removed.
         self._renew_at_ns: int | None = None
         self._renews_again = False
+        self._is_delivered = False
         # Of a group, several sockets of a host may have one address.
         self._has_group = False
         self._forget_at_ns = 0
@@ -200,10 +204,12 @@ class IdentityProtector(DatagramProtector):
         if now_ns >= self._forget_at_ns:
             self._forget_at_ns = now_ns + _FORGET_INTERVAL_NS
             self._handshakes.forget_old(now_ns)
-        if self._renew_at_ns is not None and (
-            now_ns >= self._renew_at_ns or self._handshakes.grants.is_delivered
-        ):
-            self._renew(now_ns)
+        if self._renew_at_ns is not None:
+            if self._handshakes.grants.is_delivered and not self._is_delivered:
+                self._is_delivered = True
+                self._renew_at_ns = min(self._renew_at_ns, now_ns + RECEIPT_NS)
+            if now_ns >= self._renew_at_ns:
+                self._renew(now_ns)
         busy = self._refused["busy"]
         for taken in range(1, _TAKE_LIMIT + 1):
             found = self._session.take_handshake()
@@ -265,6 +271,7 @@ class IdentityProtector(DatagramProtector):
         self._orders.append(_Order(sealing.GREET, 0, self._public_key))
         self._renewals += 1
         self._renew_at_ns = now_ns + DELIVERY_NS
+        self._is_delivered = False
 
     def _renew(self, now_ns: int) -> None:
         self._renew_at_ns = None

@@ -4,9 +4,15 @@ import pytest
 from aeron_security.grants import MAX_AGE_NS, MAX_SOCKETS, Grants
 from aeron_security.identities import DELIVERY_NS, IdentityProtector
 from aeron_security.peer_lists import CHECK_INTERVAL_NS
-from hosts import DYNAMIC, Load, value
+from hosts import DYNAMIC, PRIVATE, Load, value
+from identities import IdentityPeer, public
+from wire import Wire
 
-from aeron_core.spi import ProtectedRole
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.clock import Clock
+from aeron_core._native.datagrams import PythonDatagramChannel
+from aeron_core.spi import ProtectedRole, ProtectorParams
+from aeron_core.testing import DatagramProbe
 from aeron_core.testing.pair import MS, S
 
 PEER, OTHER = b"peer", b"other"
@@ -176,3 +182,52 @@ def test_a_peer_that_has_been_silent_for_long_is_locked_out_when_it_is_removed(
 
     assert value(pair.sender, "rekeys") == 1
     assert protector._session.grant()[0] != secret
+
+
+class Publication:
+    """A protector and a wire; its peers take part in handshakes."""
+
+    def __init__(self, options):
+        self.clock, self.wire = Clock.manual(), Wire()
+        params = ProtectorParams(
+            profile="orders", options=options, role=ProtectedRole.PUBLICATION, clock=self.clock
+        )
+        self.protector = IdentityProtector(params)
+        self._probe = DatagramProbe(self.protector.protect(PythonDatagramChannel(self.wire)))
+
+    def work(self, after_ns=0):
+        self.clock.advance(after_ns)
+        self.protector.do_work(self.clock.nano_time())
+        self._probe.receive()
+        return self.protector._session.salt
+
+    def grant(self, peer, source):
+        datagram = peer.hello(self.work())
+        while datagram is not None:
+            self.wire.waiting.append((datagram, source))
+            self.wire.sent.clear()
+            self._probe.receive()
+            self.work()
+            answers = self.wire.datagrams()
+            datagram = peer.on_datagram(answers[0], str(source).encode()) if answers else None
+
+
+def test_a_secret_is_used_when_those_that_were_granted_it_had_time_to_admit_it(identities):
+    options = identities.profiles("one", "two", "three")["orders"]
+    del options["protector"]
+    publication = Publication(options)
+    peers = [IdentityPeer(PRIVATE[name], 1, 1, [public(PRIVATE["one"])]) for name in ("two", "three")]
+    for number, peer in enumerate(peers, 2):
+        publication.grant(peer, SocketAddress.of(f"10.0.0.{number}", 1))
+    old = publication.work()
+    assert all(old in peer.granted for peer in peers)
+
+    identities.allow("one", "two")
+    assert publication.work(260 * MS) == old
+    publication.grant(peers[0], SocketAddress.of("10.0.0.2", 1))
+
+    # The third is on its way, and waits for the conductor of the peer.
+    assert publication.work(10 * MS) == old
+    publication.work(50 * MS)
+    assert publication.work() in peers[0].granted
+    assert publication.work() != old

@@ -65,8 +65,9 @@ def test_the_page_has_the_numbers_of_the_conductor():
     assert "| 256 that have not ended, each for 5 s |" in PAGE
     assert "| begun | 5 s; or 256 others begin or are answered later;" in PAGE
     assert identities.DELIVERY_NS == 300 * MS
+    assert identities.RECEIPT_NS == 50 * MS
     assert (
-        "were granted the new one; or 300 ms | the new PRK, number 1; the old one is deleted | in use |"
+        "were granted the new one 50 ms ago; or 300 ms | the new PRK, number 1; the old one is deleted | in use |"
         in PAGE
     )
     assert sealing.ROTATE_INTERVAL_NS == 3600 * S
