@@ -10,6 +10,7 @@ from secure_udp import ANSWER, FRAMES, Peer, expand, prk_of
 
 from aeron_core._native.clock import Clock
 from aeron_core._native.datagrams import UdpSocket
+from aeron_core.spi.udp_offload import SOL_UDP, UDP_GRO, UDP_SEGMENT
 from aeron_core.testing import DatagramProbe
 
 SECRET = bytes(range(32))
@@ -256,6 +257,28 @@ def test_the_filter_is_removed_if_the_agent_does_not_receive():
     flooder.send(stranger())
     assert select.select([receiver.socket], [], [], 1)[0]
     assert receiver.passed(*(stranger() for _ in range(49)), source=flooder) == 50
+
+
+def test_a_peer_whose_source_a_stranger_forges_is_received_though_the_kernel_merges_their_datagrams():
+    receiver, peer = Receiver(), Peer(SECRET, 1, PUBLICATION)
+    receiver.socket.setsockopt(SOL_UDP, UDP_GRO, 1)
+    host = receiver.host()
+    receiver.admit(peer, host)
+    length = len(peer.seal(b"data"))
+    # The loopback interface keeps a run merged, as a card does with datagrams of one source.
+    host.setsockopt(SOL_UDP, UDP_SEGMENT, length)
+
+    def run():
+        return b"".join([*(stranger()[:length] for _ in range(9)), peer.seal(b"data")])
+
+    for _ in range(3):
+        receiver.receive(*(run() for _ in range(40)), source=host)
+    found = receiver.receive(*(run() for _ in range(40)), source=host)
+
+    assert found == [b"data"] * 40
+    for _ in range(101):
+        receiver.receive(source=host)
+    assert receiver.socket.getsockopt(SOL_UDP, UDP_GRO) == 1
 
 
 def test_a_flood_by_one_protocol_is_not_one_by_the_other():

@@ -10,6 +10,10 @@
 
 #include "opener.h"
 
+#ifndef UDP_GRO
+#define UDP_GRO 104 /* linux/udp.h */
+#endif
+
 /* Refused datagrams of strangers in 10 ms. Invented: to receive and to refuse so many takes about 1 % of a processor, and they
  * fill a buffer of 2 MB in 150 ms. */
 #define AC_FLOOD 64
@@ -42,6 +46,8 @@ typedef struct
     uint64_t version; /* of the salts in the filter */
     int has_all; /* handshakes are a flood, too */
     int is_filtered;
+    int is_mixed; /* datagrams of a stranger and of a peer were merged, because their sources are the same */
+    int is_split; /* so they are not merged: the filter sees only the first one of those that are */
 } ac_flood_t;
 
 /* Of salts that are admitted, and of the own ones: it grows with each admission, removal and change. */
@@ -89,8 +95,9 @@ static ac_flooder_t *ac_find_flooder(ac_flooder_t *in, const ac_flooder_t *flood
     return NULL;
 }
 
-/* Count a datagram that was refused, if the filter may drop it. A source of more than a ninth is found (Misra, Gries 1982). */
-AC_COLD static void ac_count_flood(
+/* Count a datagram that was refused, if the filter may drop it; return whether it may. A source of more than a ninth is found
+ * (Misra, Gries 1982). */
+AC_COLD static int ac_count_flood(
     ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length,
     const void *name)
 {
@@ -99,7 +106,7 @@ AC_COLD static void ac_count_flood(
     if (length >= 8 + AC_SALT_LENGTH &&
         (NULL != ac_find(opener, datagram + 8) || NULL != opener->nexts[ac_index(opener->nexts, AC_BY_NEXT, datagram + 8)]))
     {
-        return;
+        return 0;
     }
     int is_greeting = ac_is_greeting(opener, own, datagram, length);
     flood->refused[is_greeting]++;
@@ -124,6 +131,7 @@ AC_COLD static void ac_count_flood(
     {
         found->weight++;
     }
+    return 1;
 }
 
 /* An instruction of classic BPF. Numbers: include/uapi/linux/filter.h and bpf_common.h. */
@@ -165,9 +173,18 @@ AC_COLD static void ac_remove_filter(int descriptor)
     setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &descriptor, sizeof(descriptor));
 }
 
+static inline int ac_set_merging(int descriptor, int is_merging)
+{
+    return 0 == setsockopt(descriptor, IPPROTO_UDP, UDP_GRO, &is_merging, sizeof(is_merging));
+}
+
 /* Remove the filter, and begin again. */
 AC_COLD static void ac_detach_filter(ac_flood_t *flood, int descriptor)
 {
+    if (flood->is_split)
+    {
+        ac_set_merging(descriptor, 1);
+    }
     ac_remove_filter(descriptor);
     memset(flood, 0, sizeof(*flood));
 }
@@ -299,6 +316,10 @@ AC_COLD static void ac_step_flood(
     else if (is_changed)
     {
         ac_attach_filter(flood, opener, own, descriptor);
+    }
+    if (flood->is_filtered && flood->is_mixed && !flood->is_split)
+    {
+        flood->is_split = ac_set_merging(descriptor, 0);
     }
     memset(flood->found, 0, sizeof(flood->found));
     flood->refused[0] = flood->refused[1] = 0;

@@ -96,11 +96,12 @@ cdef extern from "flood.h" nogil:
         int64_t begin_ns
         uint32_t refused[2]
         bint is_filtered
+        bint is_mixed
     enum:
         AC_BUDGET_NS
         AC_FLOOD_END_NS
     void ac_remove_filter(int descriptor)
-    void ac_count_flood(
+    bint ac_count_flood(
         ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length,
         const void *name)
     void ac_step_flood(

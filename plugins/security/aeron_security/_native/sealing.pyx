@@ -302,6 +302,7 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef ac_opener_t *opener = self._opener
         cdef ac_opener_t *counted = self._session.opener
         cdef int32_t at = 0, kept = 0, part, reason
+        cdef bint is_strange = False
         cdef ac_reply_t reply
         cdef const sockaddr_storage *name = &batch._batch.names[slot]
         if length == 0:
@@ -319,7 +320,7 @@ cdef class SealedDatagrams(DatagramChannel):
                 self._reply(&reply, now_ns)
             if reason != 0:
                 # Also those for other sockets: a stranger must not send them without a limit.
-                ac_count_flood(&self._flood, opener, self._session.sealer, memory + at, part, name)
+                is_strange |= ac_count_flood(&self._flood, opener, self._session.sealer, memory + at, part, name)
             if reason < 0 or (reason == 0 and memory[at + 5] >= AC_HELLO):
                 pass
             elif reason != 0:
@@ -332,6 +333,7 @@ cdef class SealedDatagrams(DatagramChannel):
                     memmove(memory + kept, memory + at + AC_HEADER_LENGTH, part - AC_OVERHEAD)
                     kept += part - AC_OVERHEAD
             at += part
+        self._flood.is_mixed |= is_strange and kept > 0
         batch._batch.lengths[slot] = kept
         batch._batch.segment_lengths[slot] = max(step - AC_OVERHEAD, 1)
         return 0
