@@ -234,15 +234,25 @@ def test_a_stranger_without_the_salt_of_a_socket_does_not_keep_handshakes_from_i
     assert host.recv(2048)[5] == 4
 
 
-def test_few_datagrams_of_a_stranger_do_not_keep_the_filter():
+@pytest.mark.parametrize("address", ["127.0.0.2", "127.0.0.3"])
+def test_few_datagrams_of_a_stranger_do_not_keep_the_filter(address):
     receiver = Receiver()
-    flooder, other = receiver.host("127.0.0.2"), receiver.host("127.0.0.3")
+    flooder, other = receiver.host("127.0.0.2"), receiver.host(address)
     receiver.start_flood(flooder)
 
     for _ in range(150):
         receiver.receive(stranger(), stranger(), source=other)
 
     assert receiver.passed(*(stranger() for _ in range(50)), source=flooder) == 50
+
+
+def test_a_flood_keeps_the_filter():
+    receiver = Receiver()
+    flooder = receiver.host("127.0.0.2")
+
+    passed = [receiver.passed(*(stranger() for _ in range(80)), source=flooder) for _ in range(300)]
+
+    assert sum(passed[10:]) < 290 * 80 // 16
 
 
 def test_the_filter_is_removed_if_the_agent_does_not_receive():

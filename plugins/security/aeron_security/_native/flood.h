@@ -38,7 +38,7 @@ typedef struct
     int64_t begin_ns; /* of counting */
     int64_t end_ns;   /* when the filter is removed */
     uint32_t refused[2]; /* frames and garbage; handshakes, challenges and answers */
-    uint64_t sent;       /* about as many as would be refused without the filter */
+    int64_t sent;        /* about as many as would be refused without the filter; a flood's fourth drains from it */
     ac_flooder_t found[AC_FLOOD_SOURCES];    /* since `begin_ns` */
     ac_flooder_t filtered[AC_FLOOD_SOURCES]; /* the filter passes a part of their datagrams */
     uint32_t next;  /* of them, the one that is replaced */
@@ -113,7 +113,7 @@ AC_COLD static int ac_count_flood(
     ac_flooder_of(&flooder, name);
     flood->sent += !flood->is_filtered || (is_greeting && !flood->has_all) ? 1
         : NULL != ac_find_flooder(flood->filtered, &flooder)               ? AC_FLOOD_PART
-                                                                           : 1u << flood->shift;
+                                                                           : 1 << flood->shift;
     found = ac_find_flooder(flood->found, &flooder);
     for (int i = 0; i < AC_FLOOD_SOURCES && NULL == found; i++)
     {
@@ -305,10 +305,14 @@ AC_COLD static void ac_step_flood(
         is_changed = 1;
         flood->shift -= 2;
     }
-    if (flood->sent / (uint64_t)(passed > 0 ? passed : 1) >= AC_FLOOD)
+    /* Not because of one datagram that happens to pass, although it stands for many. */
+    if ((flood->sent >= 3 * AC_FLOOD_PART && flood->refused[0] + flood->refused[1] > 0) ||
+        (refused >= AC_FLOOD && !flood->is_filtered))
     {
         flood->end_ns = now_ns + AC_FLOOD_END_NS;
     }
+    flood->sent = flood->sent < 4 * AC_FLOOD_PART ? flood->sent : 4 * AC_FLOOD_PART;
+    flood->sent = flood->sent > AC_FLOOD / 4 * passed ? flood->sent - AC_FLOOD / 4 * passed : 0;
     if (flood->is_filtered && now_ns >= flood->end_ns)
     {
         ac_detach_filter(flood, descriptor);
@@ -323,7 +327,6 @@ AC_COLD static void ac_step_flood(
     }
     memset(flood->found, 0, sizeof(flood->found));
     flood->refused[0] = flood->refused[1] = 0;
-    flood->sent = 0;
     flood->begin_ns = now_ns;
 }
 
