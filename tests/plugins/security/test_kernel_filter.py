@@ -15,7 +15,7 @@ from aeron_core.testing import DatagramProbe
 
 SECRET = bytes(range(32))
 MS, S = 1_000_000, 1_000_000_000
-#: Datagrams in 10 ms, of strangers: a flood begins with 256.
+#: Datagrams in 10 ms, of strangers: a flood begins with 64.
 FLOOD = 300
 LOOPBACK = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 PUBLICATION, SUBSCRIPTION = 0, 1

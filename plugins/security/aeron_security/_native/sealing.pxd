@@ -165,6 +165,7 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef SocketAddress _source
     cdef uint32_t _number               # among the sockets of the session
     cdef ac_flood_t _flood              # of strangers, and the filter against it
+    cdef AtomicLong _watched            # when the agent looked at a filter for the last time; 0 without one
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil
     cdef int32_t _watch(self, int64_t now_ns) noexcept nogil

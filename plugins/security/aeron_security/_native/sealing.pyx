@@ -235,6 +235,7 @@ cdef class SealedDatagrams(DatagramChannel):
         self._has_reply_address = reply_address is not None
         self._reply_address = SocketAddress() if reply_address is None else reply_address.copy()
         self._source = SocketAddress()
+        self._watched = AtomicLong()
         session.socket_count += 1
         self._number = session.socket_count
         session.sockets[self._number] = self
@@ -284,6 +285,7 @@ cdef class SealedDatagrams(DatagramChannel):
             self._flood.is_filtered or self._flood.refused[0] or self._flood.refused[1]
         ):
             ac_step_flood(&self._flood, self._opener, self._session.sealer, self._channel.descriptor(), now_ns)
+            self._watched.set_release(now_ns if self._flood.is_filtered else 0)
         return 0
 
     def end_filter(self, int64_t now_ns):
@@ -291,7 +293,8 @@ cdef class SealedDatagrams(DatagramChannel):
 
         Called by the conductor. The agent finds the flood at its end, or attaches the filter again.
         """
-        if self._flood.is_filtered and now_ns - self._flood.begin_ns >= AC_FLOOD_END_NS:
+        cdef int64_t watched_ns = self._watched.get_acquire()
+        if watched_ns != 0 and now_ns - watched_ns >= AC_FLOOD_END_NS:
             ac_remove_filter(self._channel.descriptor())
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil:
