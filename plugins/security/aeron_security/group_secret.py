@@ -110,3 +110,8 @@ class GroupSecretProtector(DatagramProtector):
         counts = self._session.counts()
         for name, counter in self._counters.items():
             counter.set_release(counts[name])
+
+    def close(self) -> None:
+        """See `DatagramProtector.close`."""
+        # Breaks the cycle with sockets that were not closed, which would keep secrets until the collector runs.
+        self._session.sockets.clear()

@@ -223,7 +223,8 @@ class IdentityProtector(DatagramProtector):
 
     def close(self) -> None:
         """See `DatagramProtector.close`."""
-        # Breaks the cycle with the handshakes, which would keep secrets and counters until the collector runs.
+        # Breaks the cycles with sockets and handshakes, which would keep secrets and counters until the collector runs.
+        self._session.sockets.clear()
         vars(self).clear()
 
     def _on_datagram(self, data: bytes, source: SocketAddress, number: int, now_ns: int) -> None:
@@ -280,6 +281,8 @@ class IdentityProtector(DatagramProtector):
         if self._renews_again:
             self._renews_again = False
             self._deliver(now_ns)
+            # Those that were removed have the secret, but are not granted the next one.
+            self._handshakes.grants.await_only(self._peers)
         self._give_orders()
 
     def _grant(self) -> Grant | None:

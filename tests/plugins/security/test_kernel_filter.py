@@ -234,6 +234,15 @@ def test_a_stranger_without_the_salt_of_a_socket_does_not_keep_handshakes_from_i
     assert host.recv(2048)[5] == 4
 
 
+def test_a_socket_is_not_addressed_by_zeros():
+    receiver = Receiver(public_key=bytes(31) + b"\1")
+    host = receiver.host()
+
+    receiver.receive(greeting(to=bytes(16)), source=host)
+
+    assert not select.select([host], [], [], 0.1)[0]
+
+
 @pytest.mark.parametrize("address", ["127.0.0.2", "127.0.0.3"])
 def test_few_datagrams_of_a_stranger_do_not_keep_the_filter(address):
     receiver = Receiver()
@@ -286,9 +295,31 @@ def test_a_peer_whose_source_a_stranger_forges_is_received_though_the_kernel_mer
     found = receiver.receive(*(run() for _ in range(40)), source=host)
 
     assert found == [b"data"] * 40
+    # After a second without such runs the next flood is dropped again.
     for _ in range(101):
         receiver.receive(source=host)
-    assert receiver.socket.getsockopt(SOL_UDP, UDP_GRO) == 1
+    flooder = receiver.host("127.0.0.2")
+    receiver.start_flood(flooder)
+    assert receiver.passed(*(stranger() for _ in range(FLOOD)), source=flooder) < FLOOD // 8
+
+
+def test_a_filter_is_removed_when_it_would_drop_datagrams_of_a_peer_that_are_merged_with_others():
+    receiver, peer = Receiver(), Peer(SECRET, 1, PUBLICATION)
+    receiver.socket.setsockopt(SOL_UDP, UDP_GRO, 1)
+    flooder, host = receiver.host("127.0.0.2"), receiver.host()
+    receiver.admit(peer, host)
+    receiver.start_flood(flooder)
+    length = len(peer.seal(b"data"))
+    host.setsockopt(SOL_UDP, UDP_SEGMENT, length)
+    waiting = [peer.seal(b"data") for _ in range(40)]
+
+    # A run that begins with a datagram of the peer passes; what waits in the socket with it is opened, too.
+    host.send(b"".join([peer.seal(b"data"), *(stranger()[:length] for _ in range(9))]))
+    found = receiver.receive(b"".join(waiting), source=host)
+    run = b"".join([*(stranger()[:length] for _ in range(9)), peer.seal(b"data")])
+
+    assert found == [b"data"] * 41
+    assert receiver.receive(run, source=host) == [b"data"]
 
 
 def test_a_flood_by_one_protocol_is_not_one_by_the_other():

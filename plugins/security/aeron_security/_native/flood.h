@@ -18,7 +18,7 @@
  * fill a buffer of 2 MB in 150 ms. */
 #define AC_FLOOD 64
 #define AC_FLOOD_SOURCES 8
-#define AC_FLOOD_SALTS 256 /* the filter compares them one by one; with more there is none */
+#define AC_FLOOD_SALTS 192 /* the filter compares them one by one; with more there is none */
 /* One in 64 datagrams of a source that floods, and of the others all, or one in 4, 16, ..., 65536 if there are too many:
  * as few as would be checked without a filter. */
 #define AC_FLOOD_PART 64
@@ -46,8 +46,9 @@ typedef struct
     uint64_t version; /* of the salts in the filter */
     int has_all; /* handshakes are a flood, too */
     int is_filtered;
-    int is_mixed; /* datagrams of a stranger and of a peer were merged, because their sources are the same */
-    int is_split; /* so they are not merged: the filter sees only the first one of those that are */
+    /* Datagrams of a stranger and of a peer were merged, because their sources are the same: of those that are, a filter sees
+     * only the first one, so there is none until then. */
+    int64_t mixed_until_ns;
 } ac_flood_t;
 
 /* Of salts that are admitted, and of the own ones: it grows with each admission, removal and change. */
@@ -173,20 +174,13 @@ AC_COLD static void ac_remove_filter(int descriptor)
     setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &descriptor, sizeof(descriptor));
 }
 
-static inline int ac_set_merging(int descriptor, int is_merging)
-{
-    return 0 == setsockopt(descriptor, IPPROTO_UDP, UDP_GRO, &is_merging, sizeof(is_merging));
-}
-
 /* Remove the filter, and begin again. */
 AC_COLD static void ac_detach_filter(ac_flood_t *flood, int descriptor)
 {
-    if (flood->is_split)
-    {
-        ac_set_merging(descriptor, 1);
-    }
+    int64_t mixed_until_ns = flood->mixed_until_ns;
     ac_remove_filter(descriptor);
     memset(flood, 0, sizeof(*flood));
+    flood->mixed_until_ns = mixed_until_ns;
 }
 
 /* Attach a filter for the salts that are admitted now, or remove it if that fails: it must not be for those of before. */
@@ -254,7 +248,11 @@ AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opene
     at = ac_put_code(code, at, AC_RESULT, 0, 0);
     at = ac_put_code(code, at, AC_RESULT, ~0u, 0);
     ac_program_t program = {(unsigned short)at, code};
-    if (salts > AC_FLOOD_SALTS || 0 != setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
+    int protocol = 0;
+    socklen_t protocol_length = sizeof(protocol);
+    /* A medium may give another descriptor to wait for: the offsets are those of UDP. */
+    getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &protocol_length);
+    if (salts > AC_FLOOD_SALTS || IPPROTO_UDP != protocol || 0 != setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
     {
         ac_detach_filter(flood, descriptor);
         return;
@@ -313,17 +311,13 @@ AC_COLD static void ac_step_flood(
     }
     flood->sent = flood->sent < 4 * AC_FLOOD_PART ? flood->sent : 4 * AC_FLOOD_PART;
     flood->sent = flood->sent > AC_FLOOD / 4 * passed ? flood->sent - AC_FLOOD / 4 * passed : 0;
-    if (flood->is_filtered && now_ns >= flood->end_ns)
+    if (flood->is_filtered && (now_ns >= flood->end_ns || now_ns < flood->mixed_until_ns))
     {
         ac_detach_filter(flood, descriptor);
     }
-    else if (is_changed)
+    else if (is_changed && now_ns >= flood->mixed_until_ns)
     {
         ac_attach_filter(flood, opener, own, descriptor);
-    }
-    if (flood->is_filtered && flood->is_mixed && !flood->is_split)
-    {
-        flood->is_split = ac_set_merging(descriptor, 0);
     }
     memset(flood->found, 0, sizeof(flood->found));
     flood->refused[0] = flood->refused[1] = 0;

@@ -9,7 +9,7 @@ typedef struct
     ac_secret_t secret;
     int role;
     uint8_t salt[AC_SALT_LENGTH];
-    uint8_t previous_salt[AC_SALT_LENGTH]; /* zeros before the first rotation */
+    uint8_t previous_salt[AC_SALT_LENGTH]; /* the same as `salt` before the first change */
     ac_keys_t keys;
     uint64_t number;    /* of the last datagram */
     uint64_t freshness; /* of the current batch */
@@ -28,8 +28,13 @@ AC_COLD static int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret
     sealer->secret = *secret;
     sealer->role = role;
     sealer->rotate_at_ns = now_ns + sealer->rotate_interval_ns;
-    return (secret->is_owned || ac_random(sealer->salt, AC_SALT_LENGTH)) &&
-        ac_keys_init(&sealer->keys, secret, role, sealer->salt, 1);
+    if (!secret->is_owned && !ac_random(sealer->salt, AC_SALT_LENGTH))
+    {
+        return 0;
+    }
+    /* Never zeros, with which anyone could address this socket. */
+    memcpy(sealer->previous_salt, sealer->salt, AC_SALT_LENGTH);
+    return ac_keys_init(&sealer->keys, secret, role, sealer->salt, 1);
 }
 
 AC_COLD static void ac_sealer_free(ac_sealer_t *sealer)

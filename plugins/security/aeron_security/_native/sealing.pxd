@@ -96,7 +96,7 @@ cdef extern from "flood.h" nogil:
         int64_t begin_ns
         uint32_t refused[2]
         bint is_filtered
-        bint is_mixed
+        int64_t mixed_until_ns
     enum:
         AC_BUDGET_NS
         AC_FLOOD_END_NS

@@ -336,7 +336,8 @@ cdef class SealedDatagrams(DatagramChannel):
                     memmove(memory + kept, memory + at + AC_HEADER_LENGTH, part - AC_OVERHEAD)
                     kept += part - AC_OVERHEAD
             at += part
-        self._flood.is_mixed |= is_strange and kept > 0
+        if is_strange and kept > 0:
+            self._flood.mixed_until_ns = now_ns + AC_FLOOD_END_NS
         batch._batch.lengths[slot] = kept
         batch._batch.segment_lengths[slot] = max(step - AC_OVERHEAD, 1)
         return 0
