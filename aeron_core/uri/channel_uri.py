@@ -257,6 +257,10 @@ def format_param(key: str, value: ParamValue) -> str:
     return text
 
 
+#: The key that the reference does not have; other keys without a value count as absent at the end of the text.
+_SECURITY_WITHOUT_VALUE: Final = ("security", "security=")
+
+
 def _parse_params(query: str, uri: str) -> dict[str, str]:
     params: dict[str, str] = {}
     position, end = 0, len(query)
@@ -265,6 +269,12 @@ def _parse_params(query: str, uri: str) -> dict[str, str]:
         if bar >= 0 and (equals < 0 or bar < equals):
             raise ChannelUriError(
                 f"invalid end of key {query[position:bar]!r} in {uri!r}: '=' must come before '|'"
+            )
+        if query[position:] in _SECURITY_WITHOUT_VALUE:
+            # A program whose variable is empty must not send in clear.
+            raise ChannelUriError(
+                f"empty value not allowed for 'security' in {uri!r}: name a profile of the driver's settings, or leave "
+                f"security out"
             )
         if equals < 0:
             break  # as in the reference: a key at the end of the text without `=` is dropped

@@ -195,6 +195,7 @@ def test_two_commands_at_the_same_time_change_a_list_one_after_the_other(tmp_pat
         (("allow", "LIST", "one", "12"), "public key '12': must be 64 hexadecimal digits"),
         (("allow", "LIST", "a b", "11" * 32), "name of a peer 'a b': must be 1 to 64 letters"),
         (("allow", "LIST", "one", "11" * 32, "--until", "soon"), "until='soon': must be a date"),
+        (("allow", "LIST", "one", "11" * 32, "--until", "2020-01-01"), "must be in the future"),
         (("allow", "LIST", "other", "22" * 32), "two has this key: revoke two first"),
         (("revoke", "LIST", "three"), "has no peer 'three': has two"),
         (
@@ -243,6 +244,21 @@ def test_no_command_shows_the_private_key_of_an_identity(aeron, identity, tmp_pa
     assert done.code == 1
     assert "mode 0644 lets other users read or change it" in done.out
     assert "mode 0666 lets other users change it" in done.out
+
+
+def test_files_that_are_mixed_up_and_expired_peers_are_reported(aeron, key, identity, tmp_path):
+    peers = tmp_path / "peers"
+    peers.write_text(f"two {'22' * 32} until=2020-01-01\nthree {'33' * 32}\n")
+    profile = f"-Daeron.security.profiles=orders,protector=identities,identity={key},allow={peers}"
+
+    done = aeron("keys", "check", profile, "--json")
+
+    first, second = json.loads(done.out)
+    assert done.code == 1
+    assert "must have one line as written by `aeron-core keys generate --identity`" in first["problem"]
+    assert second["fingerprint"] == "2 peers, 1 expired"
+    swapped = f"-Daeron.security.profiles=orders,secret_file={identity}"
+    assert "must have 64 hexadecimal digits" in aeron("keys", "check", swapped).out
 
 
 def test_the_doctor_checks_profiles(aeron, key):

@@ -59,6 +59,9 @@ def test_uri_is_split_into_prefix_media_and_parameters(text, prefix, media, para
         ("aeron:udp?a=b|=c", "empty key not allowed"),
         ("aeron:udp?a=|b=c", "empty value not allowed for 'a'"),
         ("aeron:udp?a=b\0c", "nor contain '|' or NUL"),
+        # A stream that shall be sealed must not be in clear because a variable is empty.
+        ("aeron:udp?a=b|security=", "empty value not allowed for 'security'"),
+        ("aeron:udp?a=b|security", "empty value not allowed for 'security'"),
     ],
 )
 def test_syntax_errors_have_the_code_invalid_channel(text, reason):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -110,6 +111,10 @@ def allow(
     is revoked.
     """
     peer = AllowedPeer(check_name(name), parse_key(key), parse_time_ms(until) if until else None)
+    if peer.until_ms is not None and peer.until_ms <= _now_ms():
+        raise ConfigurationError(
+            f"--until={until}: is over: must be in the future; to lock a peer out, revoke it"
+        )
     with changing(file):
         text = read_list(file) if file.exists() else ""
         for each in parse_peers(text, file):
@@ -197,10 +202,22 @@ def _identity_rows(name: str, texts: dict[str, str]) -> list[tuple[str, str, str
     rows = []
     for file, is_list in ((options.identity, False), (options.allow, True)):
         try:
-            rows.append((file, counted(len(read_peers(file)), "peer") if is_list else _shown(file)[1], ""))
+            if not is_list:
+                read_identity(file)
+            rows.append((file, _counted_peers(file) if is_list else _shown(file)[1], ""))
         except ConfigurationError as error:
             rows.append((file, "", str(error)))
     return rows
+
+
+def _counted_peers(file: str) -> str:
+    peers = read_peers(file)
+    expired = sum(each.until_ms is not None and each.until_ms <= _now_ms() for each in peers)
+    return counted(len(peers), "peer") + (f", {expired} expired" if expired else "")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 _ROWS_OF = {group_secret.NAME: _secret_rows, identities.NAME: _identity_rows}

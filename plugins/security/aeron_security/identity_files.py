@@ -62,7 +62,8 @@ def read_identity(path: str | Path) -> bytes:
         return bytes.fromhex(digits.removeprefix(PREFIX))
     # The content is not shown: it may be a secret.
     raise ConfigurationError(
-        f"identity file {str(path)!r}: must have one line as written by `aeron-core keys generate --identity`"
+        f"identity file {str(path)!r}: must have one line as written by `aeron-core keys generate --identity`, not a "
+        f"group secret or a list of peers"
     )
 
 

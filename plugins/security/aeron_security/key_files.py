@@ -42,9 +42,14 @@ def read_file(path: str | Path, length: int, *, is_secret: bool = True) -> bytes
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         cause = (isinstance(error, OSError) and error.strerror) or error
-        command = "generate" if is_secret else "allow"
+        remedy = (
+            "copy the secret of the group to it, or make it with `aeron-core keys generate`, for an identity with "
+            "--identity"
+            if is_secret
+            else "`aeron-core keys allow` makes one"
+        )
         raise ConfigurationError(
-            f"{_kind(is_secret)} {str(path)!r}: cannot be read: {cause}: `aeron-core keys {command}` makes one"
+            f"{_kind(is_secret)} {str(path)!r}: cannot be read: {cause}: {remedy}"
         ) from None
     try:
         # The descriptor is checked, not the path, which may lead to another file the next time.
@@ -77,7 +82,7 @@ def _check(path: str | Path, status: os.stat_result, *, is_secret: bool) -> None
     if is_secret and mode & 0o077:
         raise ConfigurationError(
             f"{file}: mode {mode:04o} lets other users read or change it: must be 0600 or 0400: "
-            f"chmod it, and replace the secret if others may have read it"
+            f"chmod it, and replace the key in it if others may have read it"
         )
 
 
@@ -102,7 +107,7 @@ def _parsed(path: str | Path, data: bytes) -> bytes:
     # The content is not shown: it may be another secret.
     raise ConfigurationError(
         f"key file {str(path)!r}: must have {2 * SECRET_LENGTH} hexadecimal digits in one line, as written by "
-        f"`aeron-core keys generate`"
+        f"`aeron-core keys generate`: an identity and a list of peers are other files"
     )
 
 
