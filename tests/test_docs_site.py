@@ -166,7 +166,7 @@ def test_signatures_of_compiled_classes_have_types(pages):
     text = re.sub(r"<[^>]+>", "", pages["reference/client.html"].text)
     text = re.sub(r"\s+", " ", text)
 
-    assert "send( data: Buffer | list[Buffer] | tuple[Buffer, ...], *, timeout: float" in text
+    assert "send( data: BytesLike | list[BytesLike] | tuple[BytesLike, ...], *, timeout: float" in text
     assert "property is_connected: bool" in text
     # From the .pxd.
     assert "join_position: int" in text

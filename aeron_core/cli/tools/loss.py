@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import printable
-from aeron_core.cli.progress import share_bar
 from aeron_core.cli.quantities import wait_s
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.concurrent.loss_report import LossEntry, read_loss_report
@@ -110,6 +108,7 @@ def _check(
 def _recorded(path: Path) -> tuple[str, list[LossEntry], LossHistory]:
     """Return a title, the last loss report of a history, and all of them."""
     from aeron_core.cli.plots.loss_plot import LossHistory  # noqa: PLC0415 - lazy: only these options need it
+    from aeron_core.cli.progress import share_bar  # noqa: PLC0415 - lazy, as above
     from aeron_core.observation.history import CounterHistory  # noqa: PLC0415 - imports pyarrow, which is optional
 
     losses, entries, title = LossHistory(), list[LossEntry](), str(path)
@@ -129,7 +128,9 @@ def _recorded(path: Path) -> tuple[str, list[LossEntry], LossHistory]:
 
 def _watched(aeron_dir: Path, duration: float, interval: float) -> LossHistory:
     """Return the loss reports of a driver from now on, for `duration` seconds or until a signal."""
-    from aeron_core.cli.plots.loss_plot import LossHistory  # noqa: PLC0415 - lazy: only these options need it
+    from aeron_core.cli.interrupt import Interrupt  # noqa: PLC0415 - lazy: only these options need it
+    from aeron_core.cli.plots.loss_plot import LossHistory  # noqa: PLC0415 - lazy, as above
+    from aeron_core.cli.progress import share_bar  # noqa: PLC0415 - lazy, as above
 
     losses, begin_s = LossHistory(), time.monotonic()
     with Interrupt() as interrupt, share_bar("watched", duration) as show:

@@ -118,7 +118,10 @@ def test_other_kinds_of_files_are_refused_at_once(tmp_path):
 
 @pytest.mark.parametrize("path", ["nothing", "a\0b"])
 def test_a_file_that_cannot_be_read_is_named(path):
-    with pytest.raises(ConfigurationError, match=r"cannot be read: .*: copy the secret of the group to it, or make it with `aeron-core keys"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"cannot be read: .*: copy the secret of the group to it, or make it with `aeron-core keys",
+    ):
         read_secret(path)
 
 
