@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 
+from aeron_core.cli.bench.launch import launch_into
 from aeron_core.cli.bench.limits import RawLimits, offload_name
 from aeron_core.cli.bench.peer_process import PeerProcess
 from aeron_core.cli.bench.results import Result, RoundTrips, Throughput
@@ -18,7 +19,6 @@ from aeron_core.cli.bench.streams import EchoStream, LocalStreams
 from aeron_core.cli.connecting import connect_as
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.messages.ping_pong import PING_STREAM, PONG_STREAM
-from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.addresses import HostPort
 from aeron_core.uri.values import shown
@@ -82,7 +82,7 @@ def local_measurements(stack: ExitStack) -> list[Measurement]:
     start or a stream is not connected.
     """
     peer = stack.enter_context(PeerProcess())
-    driver = stack.enter_context(MediaDriver.launch_embedded())
+    driver = launch_into(stack)
     aeron = stack.enter_context(connect_as("bench", driver.aeron_dir))
     peer.ask("connect", client="ipc", aeron_dir=str(driver.aeron_dir))
     peer.ask("connect", client="udp")
@@ -117,7 +117,7 @@ def remote_measurements(stack: ExitStack, endpoint: HostPort, answers: HostPort)
     network adds is beyond them, and no end of it runs here. Raises AeronError if the driver does not start,
     NotConnectedError if pong is not connected.
     """
-    driver = stack.enter_context(MediaDriver.launch_embedded())
+    driver = launch_into(stack)
     aeron = stack.enter_context(connect_as("bench", driver.aeron_dir))
     subscription = stack.enter_context(aeron.add_subscription(channel_of(answers), PONG_STREAM))
     publication = stack.enter_context(

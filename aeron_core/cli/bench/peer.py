@@ -68,9 +68,9 @@ class BenchPeer:
         """Connect a client `client` to the driver of a directory, or to a new driver of this process."""
         directory = request.get("aeron_dir")
         if directory is None:
-            from aeron_core.driver.media_driver import MediaDriver  # noqa: PLC0415 - only for a driver of its own
+            from aeron_core.cli.bench.launch import launch_into  # noqa: PLC0415 - only for a driver of its own
 
-            directory = self._stack.enter_context(MediaDriver.launch_embedded()).aeron_dir
+            directory = launch_into(self._stack).aeron_dir
         self._clients[request["client"]] = self._stack.enter_context(connect_as("bench", Path(directory)))
         return {}
 
