@@ -82,7 +82,7 @@ class Stream:
 
 
 def forged(header: bytes, kind: str) -> bytes:
-    """Return a forged datagram, as long as one of the stream."""
+    """Return a forged datagram with the length of those of the stream."""
     numbers = random.Random()
     salt = header[8:24] if kind == "salt of the sender" else numbers.randbytes(16)
     number = (1 << 30) + numbers.getrandbits(20)

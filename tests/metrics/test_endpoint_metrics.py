@@ -80,7 +80,7 @@ def test_the_metrics_are_read_as_counters_again():
 
     found = scraped(text, "host").counters
 
-    # A refusal of a protector has the type of its other counters: the metrics do not tell them apart.
+    # Refusals and other counters of a protector have one type here, because their metrics do not contain the type.
     expected = {
         (types.PROTECTION if each.label.startswith("security-") else each.type_id, each.label, each.value)
         for each in RECORDS

@@ -213,7 +213,11 @@ def test_a_host_on_the_path_can_send_a_stream_to_another_member(start):
         def step():
             path.step()
             publication.offer(b"message")
-            counts = [each.poll(lambda *_: None) for each in subscriptions]
-            return counts[1] > 0
+            subscriptions[0].poll(lambda *_: None)
+            subscriptions[1].poll(lambda buffer, _: received.append(bytes(buffer)))
+            return bool(received)
 
+        received = []
         pair.run_until(step, within_ns=30 * S)
+
+        assert set(received) == {b"message"}
