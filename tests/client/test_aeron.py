@@ -357,6 +357,7 @@ def test_the_next_session_id_is_random_if_the_counters_end_before_that_of_the_ve
 
 def test_a_client_with_a_conductor_thread_needs_no_invoker(double, clock):
     arrived = threading.Event()
+    before = set(threading.enumerate())
     with connect(double.directory, ClientSettings(), clock=clock) as aeron:
         aeron.add_available_counter_handler(lambda counters, registration_id, counter_id: arrived.set())
         registration = aeron.add_counter_async(1000)
@@ -364,4 +365,5 @@ def test_a_client_with_a_conductor_thread_needs_no_invoker(double, clock):
 
         assert arrived.wait(10)
         assert registration.result(10).registration_id == registration.registration_id
-    assert "aeron-client-conductor" not in [thread.name for thread in threading.enumerate()]
+        assert [thread.name for thread in set(threading.enumerate()) - before] == ["aeron-client-conductor"]
+    assert set(threading.enumerate()) <= before

@@ -45,7 +45,11 @@ class Served:
         params = ArchiveServerParams(
             **{"segment_length": SEGMENT_LENGTH, "low_space": 0, "on_error": self.errors.append, **options}
         )
-        self.server = ArchiveServer(self.aeron, folder, params)
+        try:
+            self.server = ArchiveServer(self.aeron, folder, params)
+        except BaseException:
+            self.aeron.close()
+            raise
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
