@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
-from aeron_security.noise import public_key_of
+from secured import Keys, with_options
 
 pytestmark = pytest.mark.netns
 
@@ -26,37 +25,10 @@ MODES = {
 ATTACKS = {"flipped", "cut", "replayed", "recorded", "spliced", "reflected", "forged", "relabelled"}
 
 
-class Keys:
-    """Key files of three machines: one secret, or an identity each."""
-
-    def __init__(self, folder, mode):
-        self._folder, self._mode = folder, mode
-        private = [random.Random(number).randbytes(32) for number in range(3)]
-        for number, key in enumerate(private):
-            self._write(f"{number}.identity", f"aeron-core-identity {key.hex()}")
-        self._write(
-            "peers", *(f"host-{number} {public_key_of(key).hex()}" for number, key in enumerate(private))
-        )
-        self._write("orders.key", private[0].hex())
-
-    def _write(self, name, *lines):
-        path = self._folder / name
-        path.write_text("\n".join(lines) + "\n", encoding="ascii")
-        path.chmod(0o600)
-
-    def of(self, index):
-        """Return the environment of a machine; its keys rotate each second."""
-        options = f"secret_file={self._folder}/orders.key"
-        if self._mode == "identities":
-            options = (
-                f"protector=identities,identity={self._folder}/{index}.identity,allow={self._folder}/peers"
-            )
-        return {"AERON_SECURITY_PROFILES": f"orders,{options},rotation_interval=1s"}
-
-
 @pytest.fixture(params=["group", "identities"])
 def keys(request, tmp_path):
-    return Keys(tmp_path, request.param)
+    """Keys that rotate each second."""
+    return Keys(tmp_path, request.param, "rotation_interval=1s")
 
 
 @pytest.fixture
@@ -69,12 +41,6 @@ def begin(start, keys):
         return process
 
     return begin_one
-
-
-def with_options(channel, options):
-    """Return a channel with options; its destinations, behind it, have none."""
-    channel, *destinations = channel.split()
-    return " ".join([channel + options, *destinations])
 
 
 def start_ends(mode, machines, begin):

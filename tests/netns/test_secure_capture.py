@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from aeron_security.noise import public_key_of
+from secured import Keys, with_options
 
 pytestmark = pytest.mark.netns
 
@@ -100,34 +100,6 @@ def check_text(packets, keys):
     assert found == 0 if keys else found > 0.9 * COUNT * (LENGTH - 8) / 8
 
 
-class Keys:
-    """Key files of the machines: one secret, or an identity each."""
-
-    def __init__(self, folder, keys):
-        self._folder, self._keys = folder, keys
-        private = [random.Random(number).randbytes(32) for number in range(3)]
-        for number, key in enumerate(private):
-            self._write(f"{number}.identity", f"aeron-core-identity {key.hex()}")
-        self._write(
-            "peers", *(f"host-{number} {public_key_of(key).hex()}" for number, key in enumerate(private))
-        )
-        self._write("orders.key", private[0].hex())
-
-    def _write(self, name, *lines):
-        path = self._folder / name
-        path.write_text("\n".join(lines) + "\n", encoding="ascii")
-        path.chmod(0o600)
-
-    def of(self, index):
-        """Return the environment of a machine."""
-        options = f"secret_file={self._folder}/orders.key"
-        if self._keys == "identities":
-            options = (
-                f"protector=identities,identity={self._folder}/{index}.identity,allow={self._folder}/peers"
-            )
-        return {"AERON_SECURITY_PROFILES": f"orders,{options}"}
-
-
 def channels_of(mode, machines):
     """Return the channel of the sender and of each receiver, each followed by its destinations."""
     if mode == "multicast":
@@ -141,12 +113,6 @@ def channels_of(mode, machines):
         return endpoints[0], [f"{MANUAL} {endpoints[0]}"]
     control = f"aeron:udp?control={machines.address(0)}:20140|control-mode=dynamic"
     return control, [f"{control}|endpoint={machines.address(index)}:20141" for index in (1, 2)]
-
-
-def with_options(channel, options):
-    """Return a channel with options; its destinations, behind it, have none."""
-    channel, *destinations = channel.split()
-    return " ".join([channel + options, *destinations])
 
 
 @pytest.mark.parametrize("mode", ["unicast", "multicast", "dynamic", "manual", "destinations of a receiver"])
