@@ -44,11 +44,14 @@ _THIRD_NONCE: Final = bytes(12)
 
 
 class HandshakeRefusedError(ProtocolError):
-    """A datagram is refused for `reason`: `identity`, `handshake` or `busy`."""
+    """A datagram is refused for `reason`: `identity`, `handshake` or `busy`.
 
-    def __init__(self, reason: str) -> None:
+    `public_key` is the one that the peer says is its own, empty if it does not say so in this datagram.
+    """
+
+    def __init__(self, reason: str, public_key: bytes = b"") -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.public_key = reason, public_key
 
 
 class Grant(NamedTuple):
@@ -294,7 +297,8 @@ class Handshakes:
 
         def check(static: bytes) -> None:
             if static not in self._peers:
-                raise HandshakeRefusedError("identity")
+                # Not proved: any stranger that knows our public key can send this.
+                raise HandshakeRefusedError("identity", static)
             found.append(self._peers[static])
 
         state.read_first(message, self._host.private_key, check)

@@ -235,7 +235,8 @@ class IdentityProtector(DatagramProtector):
             self._refused[error.reason] += 1
             if error.reason in _FAULTS:
                 text = f"refused a datagram: {_FAULTS[error.reason]}"
-                self._faults[error.reason] = Fault(text, str(source))
+                detail = f"public key {error.public_key.hex()}" if error.public_key else ""
+                self._faults[error.reason] = Fault(text, str(source), detail)
             return
         channel = self._session.sockets.get(number)
         if answer is not None and channel is not None:

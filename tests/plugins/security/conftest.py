@@ -5,9 +5,7 @@ import contextlib
 import pytest
 from aeron_security.identity_files import AllowedPeer, write_peers
 from aeron_security.noise import public_key_of
-from hosts import PRIVATE
-
-from aeron_core.testing import DriverPair
+from hosts import PRIVATE, HostPair
 
 SECRET, OTHER = bytes(range(32)), bytes(range(100, 132))
 
@@ -69,18 +67,6 @@ class Identities:
 def identities(tmp_path):
     """Return the files of hosts."""
     return Identities(tmp_path)
-
-
-class HostPair(DriverPair):
-    """A pair of drivers whose hosts have identities: `one` on 10.0.0.1, `two` on 10.0.0.2, `three` on 10.0.0.3."""
-
-    def __init__(self, directory, profiles_of, **settings):
-        self._profiles_of = profiles_of
-        super().__init__(directory, **settings)
-
-    def add_driver(self, *addresses, **settings):
-        name = {"10.0.0.1": "one", "10.0.0.2": "two"}.get(addresses[0], "three")
-        return super().add_driver(*addresses, security_profiles=self._profiles_of[name], **settings)
 
 
 @pytest.fixture

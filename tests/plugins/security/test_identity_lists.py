@@ -4,7 +4,7 @@ import resource
 
 import pytest
 from aeron_security.identities import IdentityProtector
-from hosts import DYNAMIC, PRIVATE, SECURED, Load, flow, messages_of, value
+from hosts import DYNAMIC, PRIVATE, SECURED, HostPair, Load, flow, messages_of, value
 from identities import IdentityPeer, public
 from secure_udp import ANSWER, CHALLENGE, Peer
 
@@ -33,6 +33,26 @@ def test_a_peer_that_one_side_does_not_allow_gets_nothing(start_pair, lists, ref
     assert IDENTITY in record.text
     assert value(getattr(pair, refusing), "refused-identity") > 5
     assert value(pair.sender, "opened") == value(pair.receiver, "opened") == 0
+
+
+def test_the_event_log_of_a_sender_has_the_key_of_a_receiver_that_it_does_not_allow(identities, tmp_path):
+    profiles = {"one": identities.profiles("one", "three"), "two": identities.profiles("two", "one")}
+    with HostPair(tmp_path, profiles, event_log="all") as pair:
+        pair.add_subscription(SECURED, 1001)
+        pair.add_publication(SECURED, 1001)
+        pair.run_for(2 * S)
+        (record,) = pair.sender.errors()
+
+    key = public(PRIVATE["two"]).hex()
+    lines = [
+        line
+        for line in (tmp_path / "one.events").read_text(encoding="utf-8").splitlines()
+        if IDENTITY in line
+    ]
+    assert 1 <= len(lines) < 50
+    assert all(f"public key {key}" in line for line in lines)
+    # Each text of the error log is kept for ever.
+    assert key not in record.text
 
 
 def test_a_peer_that_is_added_to_a_list_is_admitted(start_pair, identities):

@@ -5,6 +5,7 @@ import os
 from aeron_security.handshakes import Grant, Host
 from aeron_security.noise import public_key_of
 
+from aeron_core.testing import DriverPair
 from aeron_core.testing.pair import S
 
 #: Private keys of hosts, by name.
@@ -26,6 +27,19 @@ def host(private, role, admitted):
         admit=lambda peer, grant, _: admitted.append((peer.name, grant.secret, grant.number)),
         fresh=lambda: os.urandom(8),
     )
+
+
+class HostPair(DriverPair):
+    """A pair of drivers whose hosts have identities: `one` on 10.0.0.1, `two` on 10.0.0.2, `three` on 10.0.0.3."""
+
+    def __init__(self, directory, profiles_of, **settings):
+        self._profiles_of = profiles_of
+        super().__init__(directory, **settings)
+
+    def add_driver(self, *addresses, **settings):
+        name = {"10.0.0.1": "one", "10.0.0.2": "two"}.get(addresses[0], "three")
+        settings |= {"event_log_filename": str(self._directory / f"{name}.events")}
+        return super().add_driver(*addresses, security_profiles=self._profiles_of[name], **settings)
 
 
 def messages_of(count, length=500):
