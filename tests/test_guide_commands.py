@@ -67,6 +67,7 @@ NOT_RUN = {
     ("docs/how-to/record-a-stream.md", 5): "needs S3; tests/recording/storage has a server of objects",
     ("docs/how-to/run-in-containers.md", 0): "needs a container runtime; tests/deploy checks the files",
     ("docs/how-to/secure-channels.md", 1): "needs another host",
+    ("docs/how-to/secure-channels.md", 8): "needs other hosts; tests/netns has sealed multicast channels",
     ("docs/how-to/see-what-runs.md", 0): "needs a terminal; tests/cli/top runs the view",
     ("docs/how-to/see-what-runs.md", 1): "needs terminals; tests/test_guide_examples.py runs the program",
     ("docs/how-to/talk-to-nng.md", 0): PIP,

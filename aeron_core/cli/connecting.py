@@ -190,8 +190,12 @@ def await_other_side(
     try:
         stream.await_connected(timeout)
     except NotConnectedError:
+        has_security = ChannelUri.parse(stream.channel).get("security") is not None
+        hint = (
+            "; `aeron-core errors` on both hosts has the peers that security refuses" if has_security else ""
+        )
         raise NotConnectedError(
             f"{stream.channel} stream {stream.stream_id} was not connected within {timeout:g} s: start its peer for "
             "the same channel and stream, or as many receivers as the flow control of a publication requires, or raise "
-            "--timeout"
+            f"--timeout{hint}"
         ) from None

@@ -5,17 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from aeron_core.errors import ConfigurationError, PluginError
+from aeron_core._native.clock import Clock
+from aeron_core.errors import AeronError, ConfigurationError, PluginError
 from aeron_core.settings import ThreadingMode
 from aeron_core.settings.driver import DriverFields
 from aeron_core.settings.loader import is_section_set, load_driver_fields, load_section
 from aeron_core.spi.name_resolver import NameResolverParams
+from aeron_core.spi.protection import ProtectedRole, ProtectorParams
 
 if TYPE_CHECKING:
     from aeron_core.registry import Registry
     from aeron_core.settings.model import SettingsModel
+    from aeron_core.settings.variables import SecurityProfile
     from aeron_core.spi.name_resolver import NameResolver
 
     GivenSections = Mapping[str, SettingsModel | Mapping[str, Any]]
@@ -122,6 +126,25 @@ def check_strategies(registry: Registry, settings: DriverFields) -> None:
                 registry.check_spi_version(hook, getattr(settings, name))
         except PluginError as error:
             raise PluginError(f"{name}: {error}") from None
+
+
+def problem_of_profile(registry: Registry, profile: SecurityProfile) -> str:
+    """Return why channels with a security profile would be refused now, an empty text if they would not.
+
+    Creates a protector, which reads the files of the profile, and closes it. The driver starts nevertheless: files may
+    be added later, and other profiles be in order.
+    """
+    params = ProtectorParams(
+        profile=profile.name,
+        options=MappingProxyType(dict(profile.options)),
+        role=ProtectedRole.SUBSCRIPTION,
+        clock=Clock(),
+    )
+    try:
+        registry.datagram_protector(profile.protector, params, lambda _: None).close()
+    except (AeronError, OSError) as error:
+        return str(error).removeprefix(f"security profile {profile.name!r}: ")
+    return ""
 
 
 def resolver_of(

@@ -55,6 +55,18 @@ def test_a_signal_during_the_start_stops_the_driver_in_order(
     [
         ("aeron.event.log=admn", "event log: "),
         ("aeron.socket.so_rcvbuf=2147483647", "AERON_SOCKET_SO_RCVBUF=2147483647: "),
+        (
+            "aeron.security.profiles=orders,secret_fil=x",
+            "security profile 'orders': unknown option 'secret_fil'",
+        ),
+        (
+            "aeron.security.profiles=a,secret_file=/no/key",
+            "security profile 'a': key file '/no/key': cannot be read: ",
+        ),
+        (
+            "aeron.security.profiles=a,protector=b",
+            "security profile 'a': no datagram protector 'b'; installed: ",
+        ),
     ],
 )
 def test_a_warning_of_the_driver_is_one_line_without_a_code_location(

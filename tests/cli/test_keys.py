@@ -159,6 +159,23 @@ def test_peers_are_allowed_and_revoked_by_name(aeron, identity, tmp_path):
     assert peers.read_text() == f"two {'22' * 32}\n"
 
 
+def test_a_changed_list_is_printed(aeron, tmp_path):
+    peers, until = tmp_path / "peers", ("--until", "2030-01-31")
+    aeron("keys", "allow", str(peers), "one", "11" * 32)
+
+    allowed = aeron("keys", "allow", str(peers), "two", "22" * 32, *until)
+    revoked = aeron("keys", "revoke", str(peers), "one", "--json")
+
+    assert [line.split() for line in allowed.out.splitlines()] == [
+        ["peer", "public", "key", "until"],
+        ["one", "11" * 32],
+        ["two", "22" * 32, "2030-01-31T00:00:00Z"],
+    ]
+    assert json.loads(revoked.out) == [
+        {"name": "two", "public-key": "22" * 32, "until": "2030-01-31T00:00:00Z"}
+    ]
+
+
 def test_comments_and_lines_of_other_peers_stay_when_a_list_is_changed(aeron, tmp_path):
     peers, folder = tmp_path / "peers", tmp_path / "links"
     head = f"# Höhe 2 \xff\n\none {'11' * 32}  # in the cellar\n".encode("latin-1")

@@ -137,6 +137,21 @@ def test_a_failure_ends_in_one_line(running_driver, start, arguments, code, text
     assert "Traceback" not in outcome.err
 
 
+def test_a_secured_channel_that_is_not_connected_names_the_command_that_shows_refused_peers(
+    start, await_driver, tmp_path
+):
+    key, directory = tmp_path / "orders.key", tmp_path / "driver"
+    assert start("keys", "generate", key).ended().code == 0
+    profile = f"-Daeron.security.profiles=orders,secret_file={key}"
+    await_driver(start("driver", profile, "-d", directory), directory)
+    channel = "aeron:udp?endpoint=127.0.0.1:20129|security=orders"
+
+    outcome = start("pub", channel, 8, "--size", 1, "--timeout", 0.2, "-d", directory).ended()
+
+    assert outcome.code == 1
+    assert "`aeron-core errors` on both hosts has the peers that security refuses" in outcome.err
+
+
 def test_without_a_driver_a_command_ends_within_seconds(start, tmp_path):
     outcome = start("sub", "aeron:ipc", 8, "-d", tmp_path / "nothing").ended(timeout=20)
 

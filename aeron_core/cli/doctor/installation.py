@@ -9,12 +9,10 @@ from importlib.util import find_spec
 from typing import Final
 
 from aeron_core._native import wire
-from aeron_core._native.clock import Clock
 from aeron_core.cli.doctor.findings import Examination, Finding, Health, judged
-from aeron_core.driver.startup_settings import check_strategies
-from aeron_core.errors import AeronError, PluginError
+from aeron_core.driver.startup_settings import check_strategies, problem_of_profile
+from aeron_core.errors import PluginError
 from aeron_core.registry import REBUILD, InstalledPlugin, Registry
-from aeron_core.spi.protection import ProtectedRole, ProtectorParams
 from aeron_core.version import COMMIT, DISTRIBUTION, VERSION
 
 _MIN_PYTHON: Final = (3, 11)
@@ -105,17 +103,9 @@ def _plugin(registry: Registry, plugin: InstalledPlugin) -> Finding:
 
 def _security(registry: Registry, examined: Examination) -> Iterator[Finding]:
     for profile in examined.settings.security_profiles:
-        params = ProtectorParams(
-            profile=profile.name,
-            options=dict(profile.options),
-            role=ProtectedRole.SUBSCRIPTION,
-            clock=Clock(),
-        )
         what = f"security profile {profile.name}"
-        try:
-            registry.datagram_protector(profile.protector, params, lambda _: None).close()
-        except (AeronError, OSError) as error:
-            yield Finding(what, str(error), "can be used", Health.PROBLEM, "see what was found")
+        if problem := problem_of_profile(registry, profile):
+            yield Finding(what, problem, "can be used", Health.PROBLEM, "see what was found")
         else:
             yield Finding(what, f"{profile.protector}, usable", "can be used")
 

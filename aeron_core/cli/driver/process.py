@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 from aeron_core.cli.importing import kill_by_interrupt
 from aeron_core.cli.outcome import is_tty, is_writable, print_stderr
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.driver.startup_settings import problem_of_profile
 from aeron_core.frozen import frozen
 from aeron_core.registry import Registry
 from aeron_core.settings import ThreadingMode
@@ -71,6 +72,9 @@ def run_driver(arguments: DriverArguments) -> int:
     }
     for warning in (*loaded.printed, *(text for section in sections.values() for text in section.printed)):
         print_stderr(f"warning: {warning}")
+    for profile in loaded.settings.security_profiles:
+        if problem := problem_of_profile(registry, profile):
+            print_stderr(f"warning: security profile {profile.name!r}: {problem}: its channels are refused")
     if loaded.settings.print_configuration:
         from aeron_core.cli.driver.configuration import lines_of  # noqa: PLC0415 - lazy: only this setting needs it
 

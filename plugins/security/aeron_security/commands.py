@@ -12,6 +12,7 @@ from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.groups import fault_of_name
 from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
+from aeron_core.cli.quantities import time_text
 from aeron_core.cli.text_table import counted, print_table
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings.loader import load_driver_fields
@@ -104,8 +105,9 @@ def allow(
         str,
         typer.Option(metavar="TIME", help="When the entry expires, such as 2030-01-31; never by default."),
     ] = "",
+    json: Json = False,
 ) -> None:
-    """Add a peer to a list, or replace its key.
+    """Add a peer to a list, or replace its key; print the list.
 
     A list that does not exist is made. A driver with the list reads it again within a second. A key that is replaced
     is revoked.
@@ -121,23 +123,43 @@ def allow(
             if each.public_key == peer.public_key and each.name != peer.name:
                 raise ConfigurationError(f"{file}: {each.name} has this key: revoke {each.name} first")
         text = without_peer(text, name) + peer.line()
-        parse_peers(text, file)
+        peers = parse_peers(text, file)
         write_list(file, text)
+    _print_peers(peers, is_json=json)
 
 
 @keys_app.command(cls=CoreCommand)
-def revoke(file: PeerList, name: PeerName) -> None:
-    """Remove a peer from a list, which locks it out of all streams.
+def revoke(file: PeerList, name: PeerName, json: Json = False) -> None:
+    """Remove a peer from a list, which locks it out of all streams; print the list.
 
     A driver with the list does that within a second, also for existing streams. Do it on each host that lists the
     peer.
     """
     with changing(file):
         text = read_list(file)
-        names = [each.name for each in parse_peers(text, file)]
+        peers = parse_peers(text, file)
+        names = [each.name for each in peers]
         if name not in names:
             raise ConfigurationError(f"{file}: has no peer {name!r}: has {', '.join(names) or 'no peer'}")
         write_list(file, without_peer(text, name))
+    _print_peers([each for each in peers if each.name != name], is_json=json)
+
+
+def _print_peers(peers: list[AllowedPeer], *, is_json: bool) -> None:
+    if is_json:
+        print_json(
+            [
+                {"name": each.name, "public-key": each.public_key.hex(), "until": _until_of(each)}
+                for each in peers
+            ]
+        )
+    else:
+        rows = [(each.name, each.public_key.hex(), _until_of(each) or "") for each in peers]
+        print_table(("peer", "public key", "until"), rows)
+
+
+def _until_of(peer: AllowedPeer) -> str | None:
+    return time_text(None if peer.until_ms is None else peer.until_ms * 1_000_000)
 
 
 @keys_app.command(cls=CoreCommand)
