@@ -1,11 +1,13 @@
 /* A filter in the kernel, while strangers flood a socket: their datagrams would take the place of others in its buffer, and the
- * time to receive them. It passes all with a salt that is admitted, or the next one of such a salt; of others, a part. Those of
- * handshakes with this socket pass unless they are a flood themselves, because a new peer may send much before it is admitted.
- * The filter only decides what is received: all that passes is checked as without it. Used by one thread. */
+ * time to receive them. It passes all with a salt that is admitted, or the next one of such a salt; of others, a part: a
+ * sixty-fourth at least, because a new peer is admitted by what passes. Those of handshakes with this socket pass unless they
+ * are a flood themselves. What the filter cannot drop does not count as a flood: more of it would only harm others. The filter
+ * only decides what is received: all that passes is checked as without it. Used by one thread. */
 #ifndef AERON_SECURITY_FLOOD_H
 #define AERON_SECURITY_FLOOD_H
 
 #include <arpa/inet.h>
+#include <stddef.h>
 #include <sys/socket.h>
 
 #include "opener.h"
@@ -15,15 +17,19 @@
 #endif
 
 /* Refused datagrams of strangers in 10 ms. Invented: to receive and to refuse so many takes about 1 % of a processor, and they
- * fill a buffer of 2 MB in 150 ms. */
+ * fill a buffer of 2 MB in 150 ms. The filter is attached at half of that on the average of the last 160 ms, so that a burst
+ * does not suffice, and removed at an eighth of it. */
 #define AC_FLOOD 64
+#define AC_FLOOD_BEGIN (AC_FLOOD / 2)
+#define AC_FLOOD_END (AC_FLOOD / 8)
+#define AC_FLOOD_STEPS 16 /* of an average */
 #define AC_FLOOD_SOURCES 8
 #define AC_FLOOD_SALTS 192 /* the filter compares them one by one; with more there is none */
-/* One in 64 datagrams of a source that floods, and of the others all, or one in 4, 16, ..., 65536 if there are too many:
- * as few as would be checked without a filter. */
-#define AC_FLOOD_PART 64
-#define AC_FLOOD_MOST_SHIFT 16
-#define AC_FLOOD_END_NS 1000000000LL /* without a flood until the filter is removed */
+#define AC_FLOOD_CODE (1 + 2 * AC_FLOOD_SALTS) /* instructions for them */
+/* One in 64 datagrams of a source that floods passes, and of the others all, or one in 2, 4, ..., 64 if they are too many. */
+#define AC_FLOOD_SHIFT 6
+#define AC_FLOOD_SILENT_NS 1000000000LL /* until a source is forgotten */
+#define AC_MIXED_NS 1000000000LL
 
 /* A network of 64 bits of IPv6, a link-local address, or an IPv4 address, as in the header at `offset`. */
 typedef struct
@@ -31,24 +37,35 @@ typedef struct
     uint32_t offset; /* 0 if there is none */
     uint32_t words[2];
     uint32_t weight;
+    int64_t seen_ns;
 } ac_flooder_t;
+
+/* Averages of the last steps, times AC_FLOOD_STEPS: datagrams in 10 ms that would be refused without the filter. */
+typedef struct
+{
+    uint64_t frames;    /* and garbage */
+    uint64_t greetings; /* datagrams of handshakes with this socket */
+    uint64_t others;    /* of all that the filter may drop: those of sources that are not in `filtered` */
+} ac_rates_t;
 
 typedef struct
 {
     int64_t begin_ns; /* of counting */
-    int64_t end_ns;   /* when the filter is removed */
-    uint32_t refused[2]; /* frames and garbage; handshakes, challenges and answers */
-    int64_t sent;        /* about as many as would be refused without the filter; a flood's fourth drains from it */
-    ac_flooder_t found[AC_FLOOD_SOURCES];    /* since `begin_ns` */
-    ac_flooder_t filtered[AC_FLOOD_SOURCES]; /* the filter passes a part of their datagrams */
-    uint32_t next;  /* of them, the one that is replaced */
+    uint32_t refused[2][2]; /* frames, or greetings; of other sources, or of those in `filtered` */
+    ac_rates_t rates;
+    ac_flooder_t found[AC_FLOOD_SOURCES];    /* other sources since `begin_ns` */
+    ac_flooder_t filtered[AC_FLOOD_SOURCES]; /* the filter passes a sixty-fourth of their datagrams */
     uint32_t shift; /* of others, one in 2^shift passes */
     uint64_t version; /* of the salts in the filter */
-    int has_all; /* handshakes are a flood, too */
+    uint64_t program; /* a hash of the filter; 0 if it must be attached */
+    int has_all; /* greetings are a flood, too */
     int is_filtered;
-    /* Datagrams of a stranger and of a peer were merged, because their sources are the same: of those that are, a filter sees
-     * only the first one, so there is none until then. */
+    /* A stranger sends from the address and port of a peer, and the kernel merges such datagrams (GRO): of those that are
+     * merged, a filter sees only the first one, so there is none until then. */
     int64_t mixed_until_ns;
+    int has_gro;
+    uint32_t peer_count;
+    uint64_t peers[AC_FLOOD_SALTS]; /* sources of peers, see `ac_source_of` */
 } ac_flood_t;
 
 /* Of salts that are admitted, and of the own ones: it grows with each admission, removal and change. */
@@ -57,12 +74,28 @@ static inline uint64_t ac_salts_version(const ac_opener_t *opener, const ac_seal
     return (uint64_t)opener->peer_count + 2 * opener->forgotten + own->version;
 }
 
-/* Return whether a datagram is one of those of handshakes that the filter passes. A stranger does not know the own salts. */
+/* Return whether a datagram has a salt whose first bytes, which the filter compares, are those of an entry. */
+static inline int ac_is_passed(ac_peer_t *const *table, size_t key, const uint8_t *salt)
+{
+    uint32_t i; /* entries with the same first bytes have the same hash */
+    memcpy(&i, salt, sizeof(i));
+    for (i &= AC_TABLE_LENGTH - 1; NULL != table[i]; i = (i + 1) & (AC_TABLE_LENGTH - 1))
+    {
+        if (0 == memcmp((const uint8_t *)table[i] + key, salt, 4))
+        {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Return whether a datagram is one of those of handshakes that the filter passes; the filter compares as many bytes. */
 static inline int ac_is_greeting(const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length)
 {
     return opener->has_identity
-        ? length >= 24 + AC_SALT_LENGTH && datagram[5] >= AC_HELLO && datagram[5] <= AC_THIRD && ac_is_own(own, datagram + 24)
-        : length > 5 && (AC_CHALLENGE == datagram[5] || AC_ANSWER == datagram[5]);
+        ? length >= 28 && datagram[5] >= AC_HELLO && datagram[5] <= AC_THIRD &&
+            (0 == memcmp(datagram + 24, own->salt, 4) || 0 == memcmp(datagram + 24, own->previous_salt, 4))
+        : length >= 12 && (AC_CHALLENGE == datagram[5] || AC_ANSWER == datagram[5]);
 }
 
 AC_COLD static void ac_flooder_of(ac_flooder_t *flooder, const void *name)
@@ -96,25 +129,27 @@ static ac_flooder_t *ac_find_flooder(ac_flooder_t *in, const ac_flooder_t *flood
     return NULL;
 }
 
-/* Count a datagram that was refused, if the filter may drop it; return whether it may. A source of more than a ninth is found
- * (Misra, Gries 1982). */
+/* Count a datagram that was refused, if the filter may drop it; return whether it may. Of other sources, one of more than a
+ * ninth is found (Misra, Gries 1982). */
 AC_COLD static int ac_count_flood(
     ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length,
     const void *name)
 {
     ac_flooder_t flooder;
     ac_flooder_t *found;
-    if (length >= 8 + AC_SALT_LENGTH &&
-        (NULL != ac_find(opener, datagram + 8) || NULL != opener->nexts[ac_index(opener->nexts, AC_BY_NEXT, datagram + 8)]))
+    if (length >= 12 &&
+        (ac_is_passed(opener->table, AC_BY_SALT, datagram + 8) || ac_is_passed(opener->nexts, AC_BY_NEXT, datagram + 8)))
     {
         return 0;
     }
-    int is_greeting = ac_is_greeting(opener, own, datagram, length);
-    flood->refused[is_greeting]++;
     ac_flooder_of(&flooder, name);
-    flood->sent += !flood->is_filtered || (is_greeting && !flood->has_all) ? 1
-        : NULL != ac_find_flooder(flood->filtered, &flooder)               ? AC_FLOOD_PART
-                                                                           : 1 << flood->shift;
+    found = ac_find_flooder(flood->filtered, &flooder);
+    flood->refused[ac_is_greeting(opener, own, datagram, length)][NULL != found]++;
+    if (NULL != found)
+    {
+        found->seen_ns = flood->begin_ns;
+        return 1;
+    }
     found = ac_find_flooder(flood->found, &flooder);
     for (int i = 0; i < AC_FLOOD_SOURCES && NULL == found; i++)
     {
@@ -133,6 +168,20 @@ AC_COLD static int ac_count_flood(
         found->weight++;
     }
     return 1;
+}
+
+/* Return whether the kernel may merge datagrams of a source with those of a peer; each step of the filter notes the peers. */
+AC_COLD static int ac_is_source_of_peer(const ac_flood_t *flood, const void *name)
+{
+    uint64_t source = ac_source_of(name);
+    for (uint32_t i = 0; i < flood->peer_count; i++)
+    {
+        if (flood->peers[i] == source)
+        {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* An instruction of classic BPF. Numbers: include/uapi/linux/filter.h and bpf_common.h. */
@@ -174,31 +223,83 @@ AC_COLD static void ac_remove_filter(int descriptor)
     setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &descriptor, sizeof(descriptor));
 }
 
-/* Remove the filter, and begin again. */
-AC_COLD static void ac_detach_filter(ac_flood_t *flood, int descriptor)
+/* Begin again, without a filter. */
+AC_COLD static void ac_end_flood(ac_flood_t *flood, int descriptor)
 {
-    int64_t mixed_until_ns = flood->mixed_until_ns;
-    ac_remove_filter(descriptor);
-    memset(flood, 0, sizeof(*flood));
-    flood->mixed_until_ns = mixed_until_ns;
+    if (flood->is_filtered)
+    {
+        ac_remove_filter(descriptor);
+    }
+    /* Not the members after it, which are about peers. */
+    memset(flood, 0, offsetof(ac_flood_t, mixed_until_ns));
+}
+
+/* Note the sources of the peers, for `ac_is_source_of_peer`. */
+AC_COLD static void ac_note_peers(ac_flood_t *flood, const ac_opener_t *opener, int descriptor)
+{
+    socklen_t length = sizeof(flood->has_gro);
+    flood->peer_count = 0;
+    flood->has_gro = 0;
+    if (0 != getsockopt(descriptor, IPPROTO_UDP, UDP_GRO, &flood->has_gro, &length) || !flood->has_gro)
+    {
+        return;
+    }
+    for (int i = 0; i < AC_TABLE_LENGTH && flood->peer_count < AC_FLOOD_SALTS; i++)
+    {
+        if (NULL != opener->table[i])
+        {
+            flood->peers[flood->peer_count++] = opener->table[i]->source;
+        }
+    }
+}
+
+/* Put instructions that pass a salt, unless it has them; return the number of instructions, which is greater than
+ * AC_FLOOD_CODE if there are too many salts. */
+static inline uint32_t ac_put_salt(ac_code_t *code, uint32_t at, const uint8_t *salt)
+{
+    uint32_t word;
+    memcpy(&word, salt, 4);
+    for (uint32_t i = 1; i < at && at <= AC_FLOOD_CODE; i += 2)
+    {
+        if (code[i].value == ntohl(word))
+        {
+            return at;
+        }
+    }
+    if (at < AC_FLOOD_CODE)
+    {
+        at = ac_put_code(code, at, AC_IS, ntohl(word), 1);
+        return ac_put_code(code, at, AC_RESULT, ~0u, 0);
+    }
+    return AC_FLOOD_CODE + 1;
 }
 
 /* Attach a filter for the salts that are admitted now, or remove it if that fails: it must not be for those of before. */
 AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, int descriptor)
 {
-    ac_code_t code[2 * AC_FLOOD_SALTS + 11 * AC_FLOOD_SOURCES + 16];
-    uint32_t at = 0, salts = 0, word;
+    ac_code_t code[AC_FLOOD_CODE + 11 * AC_FLOOD_SOURCES + 12];
+    uint32_t at = 0, word;
+    int protocol = 0;
+    socklen_t protocol_length = sizeof(protocol);
+    /* A medium may give another descriptor to wait for: the offsets are those of UDP. */
+    if (0 != getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &protocol_length) || IPPROTO_UDP != protocol)
+    {
+        return;
+    }
     /* The first bytes of a salt are enough: of others, the filter passes few anyway. A datagram without them does not pass. */
     at = ac_put_code(code, at, AC_LOAD, AC_UDP_LENGTH + 8, 0);
-    for (int i = 0; i < AC_TABLE_LENGTH && salts <= AC_FLOOD_SALTS; i++)
+    for (int i = 0; i < AC_TABLE_LENGTH && at <= AC_FLOOD_CODE; i++)
     {
-        const ac_peer_t *peer = opener->table[i];
-        for (int j = 0; j < 2 && NULL != peer && ++salts <= AC_FLOOD_SALTS; j++)
+        if (NULL != opener->table[i])
         {
-            memcpy(&word, 0 == j ? peer->salt : peer->next_salt, 4);
-            at = ac_put_code(code, at, AC_IS, ntohl(word), 1);
-            at = ac_put_code(code, at, AC_RESULT, ~0u, 0);
+            at = ac_put_salt(code, at, opener->table[i]->salt);
+            at = ac_put_salt(code, at, opener->table[i]->next_salt);
         }
+    }
+    if (at > AC_FLOOD_CODE)
+    {
+        ac_end_flood(flood, descriptor);
+        return;
     }
     if (!flood->has_all)
     {
@@ -238,7 +339,7 @@ AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opene
                 at = ac_put_code(code, at, AC_IS, ntohl(flooder->words[1]), 4);
             }
             at = ac_put_code(code, at, AC_LOAD, AC_RANDOM, 0);
-            at = ac_put_code(code, at, AC_IS_MORE, ~0u / AC_FLOOD_PART, 1);
+            at = ac_put_code(code, at, AC_IS_MORE, ~0u >> AC_FLOOD_SHIFT, 1);
             at = ac_put_code(code, at, AC_RESULT, 0, 0);
             at = ac_put_code(code, at, AC_RESULT, ~0u, 0);
         }
@@ -247,80 +348,128 @@ AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opene
     at = ac_put_code(code, at, AC_IS_MORE, ~0u >> flood->shift, 1);
     at = ac_put_code(code, at, AC_RESULT, 0, 0);
     at = ac_put_code(code, at, AC_RESULT, ~0u, 0);
-    ac_program_t program = {(unsigned short)at, code};
-    int protocol = 0;
-    socklen_t protocol_length = sizeof(protocol);
-    /* A medium may give another descriptor to wait for: the offsets are those of UDP. */
-    getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &protocol_length);
-    if (salts > AC_FLOOD_SALTS || IPPROTO_UDP != protocol || 0 != setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
+    /* FNV-1a, to attach only what has changed. */
+    uint64_t hash = 14695981039346656037ull;
+    for (uint32_t i = 0; i < at * sizeof(ac_code_t); i++)
     {
-        ac_detach_filter(flood, descriptor);
-        return;
+        hash = (hash ^ ((const uint8_t *)code)[i]) * 1099511628211ull;
     }
+    ac_program_t program = {(unsigned short)at, code};
+    if (!flood->is_filtered || hash != flood->program)
+    {
+        if (0 != setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
+        {
+            ac_end_flood(flood, descriptor);
+            return;
+        }
+    }
+    flood->program = hash;
     flood->version = ac_salts_version(opener, own);
     flood->is_filtered = 1;
 }
 
-/* Note sources that send much of a flood; return whether there is one that was not noted before. */
-AC_COLD static int ac_note_flooders(ac_flood_t *flood)
+/* Forget sources that are silent, and note those that send much; return whether the filter changes. */
+AC_COLD static int ac_note_flooders(ac_flood_t *flood, int64_t now_ns)
 {
-    int is_new = 0;
+    int is_changed = 0;
     for (int i = 0; i < AC_FLOOD_SOURCES; i++)
     {
-        const ac_flooder_t *found = &flood->found[i];
-        if (found->weight >= AC_FLOOD / AC_FLOOD_SOURCES && NULL == ac_find_flooder(flood->filtered, found))
+        if (0 != flood->filtered[i].offset && now_ns - flood->filtered[i].seen_ns > AC_FLOOD_SILENT_NS)
         {
-            flood->filtered[flood->next++ % AC_FLOOD_SOURCES] = *found;
-            is_new = 1;
+            memset(&flood->filtered[i], 0, sizeof(flood->filtered[i]));
+            is_changed = 1;
         }
     }
-    return is_new;
+    for (int i = 0, j = 0; i < AC_FLOOD_SOURCES; i++)
+    {
+        while (j < AC_FLOOD_SOURCES && 0 != flood->filtered[j].offset)
+        {
+            j++;
+        }
+        /* Not one for another: sources in turn would otherwise pass all of the time. */
+        if (j < AC_FLOOD_SOURCES && flood->found[i].weight >= AC_FLOOD / AC_FLOOD_SOURCES)
+        {
+            flood->filtered[j] = flood->found[i];
+            flood->filtered[j].seen_ns = now_ns;
+            /* What it has sent does not count for other sources any longer. */
+            flood->rates.others = 0;
+            is_changed = 1;
+        }
+    }
+    return is_changed;
+}
+
+/* Determine which part of other sources passes; return whether the filter changes. */
+static inline int ac_set_shift(ac_flood_t *flood)
+{
+    uint64_t others = flood->rates.others / AC_FLOOD_STEPS;
+    uint32_t before = flood->shift;
+    while (flood->shift < AC_FLOOD_SHIFT && others >> flood->shift > AC_FLOOD)
+    {
+        flood->shift++;
+    }
+    if (flood->shift == before && before > 0 && others >> (before - 1) < AC_FLOOD / 2)
+    {
+        flood->shift--;
+    }
+    return flood->shift != before;
+}
+
+/* Add what was counted to the averages. */
+static inline void ac_average(ac_flood_t *flood, int64_t passed)
+{
+    uint64_t parts[2] = {1, 1}, sent[2][2];
+    for (int i = 0; i < 2; i++)
+    {
+        if (flood->is_filtered && (0 == i || flood->has_all))
+        {
+            parts[0] = 1ull << flood->shift;
+            parts[1] = 1ull << AC_FLOOD_SHIFT;
+        }
+        else
+        {
+            parts[0] = parts[1] = 1;
+        }
+        sent[i][0] = flood->refused[i][0] * parts[0] / (uint64_t)passed;
+        sent[i][1] = flood->refused[i][1] * parts[1] / (uint64_t)passed;
+    }
+    ac_rates_t *rates = &flood->rates;
+    for (int64_t i = 0; i < passed; i++)
+    {
+        rates->frames += sent[0][0] + sent[0][1] - rates->frames / AC_FLOOD_STEPS;
+        rates->greetings += sent[1][0] + sent[1][1] - rates->greetings / AC_FLOOD_STEPS;
+        rates->others += sent[0][0] + (flood->has_all ? sent[1][0] : 0) - rates->others / AC_FLOOD_STEPS;
+    }
 }
 
 /* Attach, change or remove the filter of a socket; called each 10 ms at most. */
 AC_COLD static void ac_step_flood(
     ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, int descriptor, int64_t now_ns)
 {
+    const uint64_t begin = AC_FLOOD_STEPS * AC_FLOOD_BEGIN, end = AC_FLOOD_STEPS * AC_FLOOD_END;
     int64_t passed = (now_ns - flood->begin_ns) / AC_BUDGET_NS;
-    int64_t others = flood->refused[1] / (passed > 0 ? passed : 1);
-    int64_t refused = flood->refused[0] / (passed > 0 ? passed : 1) + (flood->has_all ? others : 0);
-    int is_changed = flood->is_filtered && flood->version != ac_salts_version(opener, own);
-    if (!flood->has_all && others >= AC_FLOOD)
+    int had_all = flood->has_all;
+    /* After so many steps, nothing is left of an average. */
+    ac_average(flood, passed < 1 ? 1 : passed > 1000 ? 1000 : passed);
+    flood->has_all = flood->rates.greetings >= (had_all ? end : begin);
+    uint64_t rate = flood->rates.frames + (flood->has_all ? flood->rates.greetings : 0);
+    if (now_ns < flood->mixed_until_ns || (flood->is_filtered && rate < end))
     {
-        flood->has_all = 1;
-        refused += others;
+        ac_end_flood(flood, descriptor);
     }
-    if (refused >= AC_FLOOD)
+    else if (flood->is_filtered || rate >= begin)
     {
-        is_changed = 1;
-        if (!ac_note_flooders(flood) && flood->is_filtered && flood->shift < AC_FLOOD_MOST_SHIFT)
+        int is_changed = ac_note_flooders(flood, now_ns);
+        is_changed |= ac_set_shift(flood);
+        is_changed |= had_all != flood->has_all || 0 == flood->program || flood->version != ac_salts_version(opener, own);
+        if (is_changed)
         {
-            flood->shift += 2;
+            ac_note_peers(flood, opener, descriptor);
+            ac_attach_filter(flood, opener, own, descriptor);
         }
     }
-    else if (refused < AC_FLOOD / 16 && flood->shift > 0)
-    {
-        is_changed = 1;
-        flood->shift -= 2;
-    }
-    /* Not because of one datagram that happens to pass, although it stands for many. */
-    if ((flood->sent >= 3 * AC_FLOOD_PART && flood->refused[0] + flood->refused[1] > 0) ||
-        (refused >= AC_FLOOD && !flood->is_filtered))
-    {
-        flood->end_ns = now_ns + AC_FLOOD_END_NS;
-    }
-    flood->sent = flood->sent < 4 * AC_FLOOD_PART ? flood->sent : 4 * AC_FLOOD_PART;
-    flood->sent = flood->sent > AC_FLOOD / 4 * passed ? flood->sent - AC_FLOOD / 4 * passed : 0;
-    if (flood->is_filtered && (now_ns >= flood->end_ns || now_ns < flood->mixed_until_ns))
-    {
-        ac_detach_filter(flood, descriptor);
-    }
-    else if (is_changed && now_ns >= flood->mixed_until_ns)
-    {
-        ac_attach_filter(flood, opener, own, descriptor);
-    }
     memset(flood->found, 0, sizeof(flood->found));
-    flood->refused[0] = flood->refused[1] = 0;
+    memset(flood->refused, 0, sizeof(flood->refused));
     flood->begin_ns = now_ns;
 }
 

@@ -228,6 +228,7 @@ static int ac_opener_open(
         }
         ac_mark(peer, number);
         peer->seen_ns = now_ns;
+        peer->source = ac_source_of(name);
         if (opener->has_identity)
         {
             if (0 != peer->replace_ns)

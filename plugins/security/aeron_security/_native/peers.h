@@ -3,6 +3,7 @@
 #ifndef AERON_SECURITY_PEERS_H
 #define AERON_SECURITY_PEERS_H
 
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "exchange.h"
@@ -58,6 +59,7 @@ typedef struct
     uint64_t top; /* greatest number */
     uint64_t window[AC_WINDOW_WORDS];
     int64_t seen_ns;
+    uint64_t source; /* of the last datagram, see `ac_source_of` */
     int64_t cookie_ns; /* the end of the budget of which it has had its cookie */
     uint32_t greeted; /* the last greeting in which a handshake took place */
     int64_t greet_again_ns;
@@ -116,6 +118,21 @@ typedef struct ac_opener
 
 #define AC_BY_SALT offsetof(ac_peer_t, salt)
 #define AC_BY_NEXT offsetof(ac_peer_t, next_salt)
+
+/* Return a number for an address and port: the same one for an IPv4 address as for the IPv6 address that stands for it. */
+static inline uint64_t ac_source_of(const void *name)
+{
+    const struct sockaddr_in6 *six = name;
+    uint64_t halves[2];
+    if (AF_INET == six->sin6_family)
+    {
+        const struct sockaddr_in *four = name;
+        return (uint64_t)four->sin_port << 32 | four->sin_addr.s_addr;
+    }
+    memcpy(halves, &six->sin6_addr, 16);
+    return IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) ? (uint64_t)six->sin6_port << 32 | halves[1] >> 32
+                                                 : (halves[0] * 31 ^ halves[1]) + six->sin6_port;
+}
 
 /* Return the index of the peer whose key, a salt at offset `key` of it, is `salt`; otherwise that of the empty entry behind
  * those with its hash. */

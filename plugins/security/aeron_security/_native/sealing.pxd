@@ -94,13 +94,17 @@ cdef extern from "opener.h" nogil:
 cdef extern from "flood.h" nogil:
     ctypedef struct ac_flood_t:
         int64_t begin_ns
-        uint32_t refused[2]
+        uint32_t refused[2][2]
+        uint64_t program
         bint is_filtered
         int64_t mixed_until_ns
+        int has_gro
     enum:
         AC_BUDGET_NS
-        AC_FLOOD_END_NS
+        AC_FLOOD_SILENT_NS
+        AC_MIXED_NS
     void ac_remove_filter(int descriptor)
+    bint ac_is_source_of_peer(const ac_flood_t *flood, const void *name)
     bint ac_count_flood(
         ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length,
         const void *name)

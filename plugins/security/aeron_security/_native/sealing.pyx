@@ -281,11 +281,15 @@ cdef class SealedDatagrams(DatagramChannel):
         return count
 
     cdef int32_t _watch(self, int64_t now_ns) noexcept nogil:
-        if now_ns - self._flood.begin_ns >= AC_BUDGET_NS and (
-            self._flood.is_filtered or self._flood.refused[0] or self._flood.refused[1]
+        cdef ac_flood_t *flood = &self._flood
+        if now_ns - flood.begin_ns >= AC_BUDGET_NS and (
+            flood.is_filtered or flood.refused[0][0] or flood.refused[0][1] or flood.refused[1][0] or flood.refused[1][1]
         ):
-            ac_step_flood(&self._flood, self._opener, self._session.sealer, self._channel.descriptor(), now_ns)
-            self._watched.set_release(now_ns if self._flood.is_filtered else 0)
+            if flood.is_filtered and self._watched.get_acquire() == 0:
+                # The conductor has removed it.
+                flood.program = 0
+            ac_step_flood(flood, self._opener, self._session.sealer, self._channel.descriptor(), now_ns)
+            self._watched.set_release(now_ns if flood.is_filtered else 0)
         return 0
 
     def end_filter(self, int64_t now_ns):
@@ -294,8 +298,10 @@ cdef class SealedDatagrams(DatagramChannel):
         Called by the conductor. The agent finds the flood at its end, or attaches the filter again.
         """
         cdef int64_t watched_ns = self._watched.get_acquire()
-        if watched_ns != 0 and now_ns - watched_ns >= AC_FLOOD_END_NS:
+        if watched_ns != 0 and now_ns - watched_ns >= AC_FLOOD_SILENT_NS:
+            # In this order: an agent that finds 0 attaches it again.
             ac_remove_filter(self._channel.descriptor())
+            self._watched.set_release(0)
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil:
         # The contents of the slot's datagrams move together: all but the last have the same length.
@@ -336,8 +342,9 @@ cdef class SealedDatagrams(DatagramChannel):
                     memmove(memory + kept, memory + at + AC_HEADER_LENGTH, part - AC_OVERHEAD)
                     kept += part - AC_OVERHEAD
             at += part
-        if is_strange and kept > 0:
-            self._flood.mixed_until_ns = now_ns + AC_FLOOD_END_NS
+        # With the stranger's first, a run of both is dropped: the next may have the datagrams of the peer behind it.
+        if is_strange and (kept > 0 or (self._flood.has_gro and ac_is_source_of_peer(&self._flood, name))):
+            self._flood.mixed_until_ns = now_ns + AC_MIXED_NS
         batch._batch.lengths[slot] = kept
         batch._batch.segment_lengths[slot] = max(step - AC_OVERHEAD, 1)
         return 0

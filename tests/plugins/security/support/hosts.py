@@ -38,7 +38,7 @@ class HostPair(DriverPair):
 
     def add_driver(self, *addresses, **settings):
         name = {"10.0.0.1": "one", "10.0.0.2": "two"}.get(addresses[0], "three")
-        settings |= {"event_log_filename": str(self._directory / f"{name}.events")}
+        settings.setdefault("event_log_filename", str(self._directory / f"{name}.events"))
         return super().add_driver(*addresses, security_profiles=self._profiles_of[name], **settings)
 
 
