@@ -297,6 +297,41 @@ def test_a_signal_closes_both_drivers_and_deletes_their_files(start, number):
     assert not any(each.exists() for each in found)
 
 
+LOST = """
+import os, signal, time, weakref
+from aeron_core.cli.bench.ends import stack_closed_by_signals
+
+class Referent:
+    pass
+
+def on_end(_):
+    # An exception in this callback is printed, and ignored.
+    os.kill(os.getpid(), signal.SIGTERM)
+    while signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
+        pass
+
+with stack_closed_by_signals() as stack:
+    stack.callback(print, "closed")
+    referent = Referent()
+    kept = weakref.ref(referent, on_end)
+    del referent
+    print("lost")
+    while True:
+        time.sleep(1)
+"""
+
+
+@pytest.mark.system
+def test_a_signal_that_arrives_where_exceptions_are_ignored_closes_a_benchmark():
+    done = subprocess.run(
+        [sys.executable, "-c", LOST], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.stdout.split() == ["lost", "closed"]
+    assert done.returncode == 128 + signal.SIGTERM
+    assert "SystemExit" in done.stderr
+
+
 KILLED = """
 import os, signal
 from aeron_core.cli.bench.peer_process import PeerProcess

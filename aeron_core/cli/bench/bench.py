@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -22,6 +19,7 @@ from aeron_core.cli.bench.bench_run import (
     results_of,
     steps,
 )
+from aeron_core.cli.bench.ends import stack_closed_by_signals
 from aeron_core.cli.bench.results import Result, round_trip_rows, throughput_rows
 from aeron_core.cli.messages.latency import PERCENTILES
 from aeron_core.cli.messages.ping_pong import PING_CHANNEL, PONG_CHANNEL
@@ -31,9 +29,6 @@ from aeron_core.cli.text_table import counted, print_table
 from aeron_core.errors import ConfigurationError, NotConnectedError
 from aeron_core.uri.addresses import HostPort, parse_address
 from aeron_core.uri.channel_uri import ChannelUri
-
-#: Signals that would end the process without an effect on its drivers and its second process.
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 Endpoint = Annotated[
     str | None,
@@ -80,7 +75,7 @@ def bench(
         check_plot("--plot", plot)
     if answers is not None and endpoint is None:
         raise ConfigurationError(f"--answers={answers}: must be given with --endpoint, or not at all")
-    with _closed_by_signals(), ExitStack() as stack:
+    with stack_closed_by_signals() as stack:
         if endpoint is None:
             measurements = local_measurements(stack)
         else:
@@ -99,27 +94,6 @@ def bench(
         from aeron_core.cli.bench.plot import draw  # noqa: PLC0415 - imports matplotlib
 
         draw(results, plot)
-
-
-@contextmanager
-def _closed_by_signals() -> Iterator[None]:
-    """Let the first signal raise SystemExit, so that the drivers close and delete their files; ignore further ones."""
-
-    def close(number: int, _frame: FrameType | None) -> None:
-        for each in before:
-            signal.signal(each, signal.SIG_IGN)
-        sys.exit(128 + number)
-
-    # With nohup, SIGHUP is ignored.
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
-    for number in before:
-        signal.signal(number, close)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _remote(stack: ExitStack, endpoint: HostPort, answers: str | None) -> list[Measurement]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from aeron_core.driver.media_driver import MediaDriver
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
 def launch_into(stack: ExitStack) -> MediaDriver:
