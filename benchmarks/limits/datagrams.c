@@ -130,14 +130,14 @@ static void echo(int fd, const struct sockaddr_in *to, long length, double secon
     size_t count = 0;
     REQUIRE(times != NULL);
     const int64_t warm = now_ns() + (int64_t)(seconds * 5e8), end = warm + (int64_t)(seconds * 1e9);
-    for (int64_t sent = now_ns(); sent < end && count < MAX_TRIPS; sent = now_ns()) {
+    /* At least one, however long the process has waited for a processor. */
+    for (int64_t sent = now_ns(); (sent < end || count == 0) && count < MAX_TRIPS; sent = now_ns()) {
         REQUIRE(sendto(fd, buffer, length, 0, (const struct sockaddr *)to, sizeof *to) == length);
         while (recv(fd, buffer, sizeof buffer, MSG_DONTWAIT) < 0)
             REQUIRE(errno == EAGAIN);
         if (sent >= warm)
             times[count++] = now_ns() - sent;
     }
-    REQUIRE(count > 0);
     print_round_trips(times, count);
 }
 

@@ -68,13 +68,13 @@ static void echo(int fd, char *buffer, long length, double seconds)
     size_t count = 0;
     REQUIRE(times != NULL);
     const int64_t warm = now_ns() + (int64_t)(seconds * 5e8), end = warm + (int64_t)(seconds * 1e9);
-    for (int64_t sent = now_ns(); sent < end && count < MAX_TRIPS; sent = now_ns()) {
+    /* At least one, however long the process has waited for a processor. */
+    for (int64_t sent = now_ns(); (sent < end || count == 0) && count < MAX_TRIPS; sent = now_ns()) {
         send_all(fd, buffer, length);
         REQUIRE(receive_all(fd, buffer, length));
         if (sent >= warm)
             times[count++] = now_ns() - sent;
     }
-    REQUIRE(count > 0);
     print_round_trips(times, count);
 }
 
