@@ -125,8 +125,6 @@ WITHOUT_JSON = {
     ("archive",): "serves clients, and prints nothing",
     ("dashboard",): "serves a page",
     ("driver",): "prints what aeronmd prints",
-    ("keys", "allow"): "writes a list",
-    ("keys", "revoke"): "writes a list",
     ("man",): "prints a page for the program man",
     ("pipeline", "plot"): "writes a file",
     ("plot",): "writes a file",

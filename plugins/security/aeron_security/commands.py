@@ -130,10 +130,10 @@ def allow(
 
 @keys_app.command(cls=CoreCommand)
 def revoke(file: PeerList, name: PeerName, json: Json = False) -> None:
-    """Remove a peer from a list, which locks it out of all streams; print the list.
+    """Remove a peer from a list; print the list.
 
-    A driver with the list does that within a second, also for existing streams. Do it on each host that lists the
-    peer.
+    A driver with the list locks the peer out of all streams, also of existing ones, within a second. Do it on each host
+    that lists the peer.
     """
     with changing(file):
         text = read_list(file)
