@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from aeron_core.concurrent import counter_types
 from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver import events
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.stream_errors import record_stream_error
 from aeron_core.driver.conductor.tether import Tether, TetherState
 from aeron_core.protocol import responses
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
 IPC_SOURCE_IDENTITY = "aeron:ipc"
-
-_Lifecycle = TypeVar("_Lifecycle", bound="StreamLifecycle")
 
 
 class StreamLifecycle(ABC):
@@ -274,20 +271,3 @@ class StreamLifecycle(ABC):
             self._leaving.remove(position)
             return
         self.context.counters.free(position.counter.id)
-
-
-def take_ended(lifecycles: list[_Lifecycle], now_ns: int) -> list[_Lifecycle]:
-    """Advance all streams; remove those that have ended from the list and return them.
-
-    The error of one stream is recorded and does not stop the others.
-    """
-    ended = []
-    for lifecycle in list(lifecycles):
-        try:
-            if lifecycle.on_timer(now_ns):
-                ended.append(lifecycle)
-        except Exception as error:
-            record_stream_error(lifecycle.context, lifecycle, "timer of a stream", error)
-    for lifecycle in ended:
-        lifecycles.remove(lifecycle)
-    return ended

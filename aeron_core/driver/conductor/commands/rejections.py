@@ -22,6 +22,8 @@ from aeron_core.errors import AeronError, ErrorCode
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
     from aeron_core.driver.conductor.registrars import Registrars
@@ -124,5 +126,5 @@ class Rejections:
             link.establish()
 
 
-def _find(lifecycles: list[_Lifecycle], registration_id: int) -> _Lifecycle | None:
+def _find(lifecycles: Iterable[_Lifecycle], registration_id: int) -> _Lifecycle | None:
     return next((lifecycle for lifecycle in lifecycles if lifecycle.registration_id == registration_id), None)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from aeron_core.concurrent import counter_types
 from aeron_core.concurrent.counters import NULL_COUNTER_ID
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params, start_position
 from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
 from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
 from aeron_core.driver.conductor.stream_storage import StreamStorage
+from aeron_core.driver.conductor.streams import Streams
 from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.publication_params import IpcPublicationParams
@@ -42,7 +42,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
     ) -> None:
         super().__init__(context, session_ids, find_tagged)
         self._subscriptions = subscriptions
-        self.lifecycles: list[IpcPublicationLifecycle] = []
+        self.lifecycles: Streams[IpcPublicationLifecycle] = Streams()
 
     def add(
         self,
@@ -63,7 +63,9 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         lifecycle = (
             # An exclusive publication has one writer, which appends without the atomic claims that
             # sharing needs.
-            None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
+            None
+            if is_exclusive
+            else self.find_shared(self.lifecycles.of(command.stream_id), command.stream_id, params, uri)
         )
         if lifecycle is None:
             session_id = self.session_id_for(
@@ -73,10 +75,9 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         self.use(client, command, lifecycle, NULL_COUNTER_ID)
 
     def _unfinished(self, stream_id: int) -> list[IpcPublicationLifecycle]:
-        # As in the reference, a stream that lingers blocks no session id. The ids come first: the driver may have
-        # thousands of streams, and reading a state costs ten times as much.
+        # As in the reference, a stream that lingers blocks no session id.
         states = (operations.PUBLICATION_ACTIVE, operations.PUBLICATION_DRAINING)
-        return [each for each in self.lifecycles if each.stream_id == stream_id and each.state in states]
+        return [each for each in self.lifecycles.of(stream_id) if each.state in states]
 
     def _create(self, request: PublicationRequest) -> IpcPublicationLifecycle:
         params, stream_id = request.params, request.command.stream_id
@@ -99,7 +100,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             # From now on the response subscription accepts this session only.
             response_subscription.accept_responses_of(request.session_id)
         # Listed before the response: a subscription that the next command adds finds the stream.
-        self.lifecycles.append(lifecycle)
+        self.lifecycles.add(lifecycle)
         # Linked before the sender gets the stream: subscriptions that waited for it join at its start.
         for link in links:
             link.establish()
@@ -123,7 +124,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
 
     def on_timer(self, now_ns: int) -> None:
         """Advance all publications and stop those that have ended."""
-        for lifecycle in take_ended(self.lifecycles, now_ns):
+        for lifecycle in self.lifecycles.take_ended(now_ns):
             lifecycle.stop()
 
 

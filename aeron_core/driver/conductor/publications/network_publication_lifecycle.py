@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
 from aeron_core.driver.conductor.stream_errors import record_stream_error
+from aeron_core.driver.conductor.streams import Streams
 from aeron_core.logbuffer.unblocker import first_gap
 from aeron_core.uri.channel_uri import INVALID_TAG
 from aeron_core.uri.defaults import TaggedPublication
@@ -152,7 +153,7 @@ class NetworkPublications:
     """The network publications of a driver, in the order of their creation."""
 
     def __init__(self) -> None:
-        self.lifecycles: list[NetworkPublicationLifecycle] = []
+        self.lifecycles: Streams[NetworkPublicationLifecycle] = Streams()
 
     def find_tagged(self, tag: int) -> TaggedPublication | None:
         """Return what `session-id=tag:<tag>` copies from the publication with that entity tag; None if none has it."""

@@ -16,7 +16,6 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     key_of,
 )
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
-from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import (
     NetworkPublicationLifecycle,
     NetworkPublications,
@@ -114,8 +113,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     def _siblings(
         self, endpoint: SendEndpointEntry | None, stream_id: int
     ) -> list[NetworkPublicationLifecycle]:
-        # The ids come first: of thousands of streams, few have the same.
-        return [each for each in self.lifecycles if each.stream_id == stream_id and each.endpoint is endpoint]
+        return [each for each in self.lifecycles.of(stream_id) if each.endpoint is endpoint]
 
     def _check_sockets(
         self,
@@ -165,7 +163,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             undo.pop_all()
         # From here on the endpoint stays open until the sender has released this publication.
         endpoint.user_count += 1
-        self.lifecycles.append(lifecycle)
+        self.lifecycles.add(lifecycle)
         # Linked before the sender gets the stream: spies that waited for it join at its start.
         for link in spies:
             link.establish()
@@ -185,7 +183,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
 
     def on_timer(self, now_ns: int) -> None:
         """Advance all publications, stop those that ended; log faults and update counters of endpoints."""
-        for lifecycle in take_ended(self.lifecycles, now_ns):
+        for lifecycle in self.lifecycles.take_ended(now_ns):
             lifecycle.stop(partial(self._on_stopped, lifecycle.endpoint))
         for endpoint in self.endpoints.values():
             # The sender only stores a fault; the conductor logs it, and updates counters that no agent writes.

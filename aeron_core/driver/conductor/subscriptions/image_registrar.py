@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.stream_storage import StreamStorage
+from aeron_core.driver.conductor.streams import Streams
 from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
 from aeron_core.driver.conductor.subscriptions.image_request import ImageRequest
@@ -49,7 +49,7 @@ class ImageRegistrar:
     def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         self.context = context
         self.subscriptions = subscriptions
-        self.lifecycles: list[ImageLifecycle] = []
+        self.lifecycles: Streams[ImageLifecycle] = Streams()
         # Queued SETUPs by dispatcher, session id and stream id. If a subscription was replaced before the image was
         # created, the receiver passes on another SETUP of the session: the newer one replaces the older.
         self._setups: dict[tuple[object, int, int], ReceivedSetup] = {}
@@ -129,7 +129,7 @@ class ImageRegistrar:
             )
             links = reserve_links((lifecycle, each) for each in linked)
             undo.pop_all()
-        self.lifecycles.append(lifecycle)
+        self.lifecycles.add(lifecycle)
         # Keeps the endpoint open until the receiver has released the image.
         endpoint.image_count += 1
         for link in links:
@@ -155,7 +155,7 @@ class ImageRegistrar:
 
     def on_timer(self, now_ns: int) -> None:
         """Advance all images and close those that have ended."""
-        for lifecycle in take_ended(self.lifecycles, now_ns):
+        for lifecycle in self.lifecycles.take_ended(now_ns):
             lifecycle.close()
 
     def _on_removed(self, endpoint: ReceiveEndpointEntry) -> None:
