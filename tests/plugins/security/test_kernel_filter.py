@@ -279,6 +279,55 @@ def test_a_stranger_with_the_first_bytes_of_the_salt_of_a_peer_does_not_keep_new
     receiver.admit(new, host)
 
 
+def test_a_flood_of_greetings_of_one_source_keeps_no_busy_peer_out():
+    receiver, peer = Receiver(), Peer(SECRET, 1, PUBLICATION)
+    flooder, host = receiver.host("127.0.0.2"), receiver.host()
+    for _ in range(20):
+        receiver.passed(*(stranger(ANSWER) for _ in range(50)), source=flooder)
+        # Enough to be noted, as the frames of a stranger would be.
+        receiver.receive(*(peer.seal(b"data") for _ in range(12)), source=host)
+
+    receiver.receive(peer.answer(host.recv(2048)), source=host)
+
+    assert receiver.receive(peer.seal(b"data"), source=host) == [b"data"]
+
+
+def test_of_a_great_flood_of_many_sources_a_part_passes():
+    receiver = Receiver(public_key=bytes(31) + b"\1")
+    flooders = [receiver.host(f"127.0.1.{number}") for number in range(1, 101)]
+    host = receiver.host()
+    for _ in range(30):
+        for flooder in flooders:
+            for _ in range(15):
+                flooder.send(stranger())
+                flooder.send(greeting(SUBSCRIPTION, to=receiver.session.salt))
+            receiver._take()
+        receiver.receive(source=host)
+
+    frames = arrived(receiver, *(stranger() for _ in range(6400)), source=host)
+    greetings = arrived(receiver, *(greeting(to=receiver.session.salt) for _ in range(800)), source=host)
+
+    # One in 16 or 32 or 64, and one in 8: one in 64 of frames at least.
+    assert 50 <= frames <= 500
+    assert 50 <= greetings <= 160
+
+
+def test_a_run_that_begins_with_a_greeting_does_not_count_as_many_frames():
+    receiver = Receiver()
+    flooders = [receiver.host(f"127.0.1.{number}") for number in range(1, 21)]
+    host = receiver.host()
+    receiver.socket.setsockopt(SOL_UDP, UDP_GRO, 1)
+    waste = [stranger(ANSWER), *(stranger() for _ in range(6))]
+    for flooder in flooders:
+        flooder.setsockopt(SOL_UDP, UDP_SEGMENT, len(waste[0]))
+    for _ in range(60):
+        for flooder in flooders:
+            flooder.send(b"".join(waste))
+        receiver.receive(source=host)
+
+    assert arrived(receiver, *(stranger() for _ in range(200)), source=host) == 200
+
+
 def test_a_great_flood_of_one_source_drops_nothing_of_another():
     receiver = Receiver()
     flooder, host = receiver.host("127.0.0.2"), receiver.host()
@@ -330,6 +379,19 @@ def test_a_flood_keeps_the_filter():
     assert sum(passed[10:]) < 290 * 80 // 16
 
 
+def test_a_filter_that_the_conductor_has_removed_is_attached_again():
+    receiver = Receiver()
+    flooder = receiver.host()
+    for _ in range(20):
+        receiver.passed(*(stranger() for _ in range(5000)), source=flooder)
+    receiver.clock.advance(1 * S)
+    receiver.session.end_filters(receiver.clock.nano_time())
+
+    assert receiver.passed(*(stranger() for _ in range(50)), source=flooder) == 50
+    receiver.start_flood(flooder)
+    assert receiver.passed(*(stranger() for _ in range(FLOOD)), source=flooder) < FLOOD // 8
+
+
 def test_the_filter_is_removed_if_the_agent_does_not_receive():
     receiver = Receiver()
     flooder = receiver.host()
@@ -361,9 +423,8 @@ def test_a_peer_whose_source_a_stranger_forges_is_received_though_the_kernel_mer
     found = receiver.receive(*(run() for _ in range(40)), source=host)
 
     assert found == [b"data"] * 40
-    # After a second without such runs the next flood is dropped again.
-    for _ in range(101):
-        receiver.receive(source=host)
+    # After ten seconds without such runs the next flood is dropped again.
+    receiver.clock.advance(10 * S)
     flooder = receiver.host("127.0.0.2")
     receiver.start_flood(flooder)
     assert receiver.passed(*(stranger() for _ in range(FLOOD)), source=flooder) < FLOOD // 8
@@ -399,7 +460,7 @@ def test_what_is_counted_while_datagrams_are_merged_is_forgotten():
     for _ in range(5):
         waste = b"".join(stranger(kind)[:length] for kind in (FRAMES, ANSWER) for _ in range(4))
         receiver.receive(*(waste + peer.seal(b"data") for _ in range(40)), source=host)
-    receiver.clock.advance(3600 * S)
+    receiver.clock.advance(10 * S)
 
     receiver.start_flood(flooder)
 

@@ -165,6 +165,7 @@ AC_COLD static int ac_admit(
     memset(peer->window, 0xff, sizeof(peer->window));
     peer->window[(top / 64) % AC_WINDOW_WORDS] = ~0ULL >> (63 - top % 64);
     peer->seen_ns = now_ns;
+    peer->source = NULL == parent ? 0 : parent->source;
     peer->greeted = NULL == parent ? opener->greeting : parent->greeted;
     ac_confirm(opener, peer, now_ns);
     if (NULL != parent)

@@ -60,6 +60,7 @@ AC_COLD static int ac_open_unknown(
     {
         if (AC_TOKEN_LENGTH == content_length && ac_is_token(opener, 0, salt, now_ns, "", 0, content))
         {
+            opener->greeters[opener->greeter_next++ % AC_GREETERS] = ac_source_of(opener, name);
             return ac_admit(opener, secret, salt, &keys, number, now_ns, parent, 0) ? 0 : AC_BUSY;
         }
         ac_keys_free(&keys);
@@ -144,6 +145,7 @@ AC_COLD static int ac_open_handshake(
     {
         return AC_BAD_HANDSHAKE;
     }
+    opener->greeters[opener->greeter_next++ % AC_GREETERS] = ac_source_of(opener, name);
     return ac_pass(opener->exchange, kind - AC_COOKIE, datagram, length, name, name_length, socket, NULL != peer) ? 0
                                                                                                                 : AC_BUSY;
 }
@@ -228,7 +230,7 @@ static int ac_opener_open(
         }
         ac_mark(peer, number);
         peer->seen_ns = now_ns;
-        peer->source = ac_source_of(name);
+        peer->source = ac_source_of(opener, name);
         if (opener->has_identity)
         {
             if (0 != peer->replace_ns)

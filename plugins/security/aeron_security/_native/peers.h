@@ -14,6 +14,7 @@
 #define AC_MAX_OWNERS 1024 /* identities, from 1 on; 0 without */
 #define AC_TABLE_LENGTH 8192 /* a power of two, at least twice AC_MAX_PEERS */
 #define AC_MAX_SECRETS 4
+#define AC_GREETERS 16
 #define AC_ASKED 64
 #define AC_BUDGET 128
 #define AC_GROUP_BUDGET 8 /* of replies to a group, which each of its members receives */
@@ -110,6 +111,8 @@ typedef struct ac_opener
     uint32_t greeting; /* number of the current one, 0 if there is none; of a session, of the last one */
     int is_joined;
     int holders; /* the channel, and the list */
+    uint64_t greeters[AC_GREETERS]; /* sources that took part in handshakes, see `ac_source_of` */
+    uint32_t greeter_next;
     ac_asked_t asked[AC_ASKED];
     int asked_next;
     uint64_t opened;
@@ -118,21 +121,6 @@ typedef struct ac_opener
 
 #define AC_BY_SALT offsetof(ac_peer_t, salt)
 #define AC_BY_NEXT offsetof(ac_peer_t, next_salt)
-
-/* Return a number for an address and port: the same one for an IPv4 address as for the IPv6 address that stands for it. */
-static inline uint64_t ac_source_of(const void *name)
-{
-    const struct sockaddr_in6 *six = name;
-    uint64_t halves[2];
-    if (AF_INET == six->sin6_family)
-    {
-        const struct sockaddr_in *four = name;
-        return (uint64_t)four->sin_port << 32 | four->sin_addr.s_addr;
-    }
-    memcpy(halves, &six->sin6_addr, 16);
-    return IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) ? (uint64_t)six->sin6_port << 32 | halves[1] >> 32
-                                                 : (halves[0] * 31 ^ halves[1]) + six->sin6_port;
-}
 
 /* Return the index of the peer whose key, a salt at offset `key` of it, is `salt`; otherwise that of the empty entry behind
  * those with its hash. */
@@ -192,6 +180,30 @@ AC_COLD static void ac_remove(ac_opener_t *opener, const uint8_t *salt)
     opener->peer_count--;
     opener->forgotten++;
     ac_peer_free(peer);
+}
+
+/* Return a number for an address and port: the same one for an IPv4 address as for the IPv6 address that stands for it. A
+ * stranger does not know which others have the same: the hash depends on the key of tokens. */
+static inline uint64_t ac_source_of(const ac_opener_t *opener, const void *name)
+{
+    const struct sockaddr_in6 *six = name;
+    uint64_t halves[2] = {0, 0}, keys[2];
+    memcpy(keys, opener->token_key, sizeof(keys));
+    if (AF_INET == six->sin6_family)
+    {
+        memcpy(&halves[1], &((const struct sockaddr_in *)name)->sin_addr, 4);
+    }
+    else if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+    {
+        memcpy(&halves[1], (const uint8_t *)&six->sin6_addr + 12, 4);
+    }
+    else
+    {
+        memcpy(halves, &six->sin6_addr, 16);
+    }
+    /* The port has the same place in both. */
+    __uint128_t product = (__uint128_t)(halves[0] ^ keys[0]) * ((halves[1] * 0x9e3779b97f4a7c15ull + six->sin6_port) ^ keys[1]);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* Return the opener of a socket of a session, with windows of its own; NULL if memory or random numbers run out. */

@@ -101,13 +101,14 @@ cdef extern from "flood.h" nogil:
         int has_gro
     enum:
         AC_BUDGET_NS
-        AC_FLOOD_SILENT_NS
+        AC_SECOND_NS
         AC_MIXED_NS
+        AC_IS_FRAME
+        AC_HAS_SALT
     void ac_remove_filter(int descriptor)
-    bint ac_is_source_of_peer(const ac_flood_t *flood, const void *name)
-    bint ac_count_flood(
-        ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length,
-        const void *name)
+    bint ac_is_source_of_peer(const ac_flood_t *flood, const ac_opener_t *opener, const void *name)
+    int ac_kind_of(const ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length)
+    void ac_count_flood(ac_flood_t *flood, int kind, const void *name)
     void ac_step_flood(
         ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, int descriptor, int64_t now_ns)
 
@@ -170,6 +171,8 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef uint32_t _number               # among the sockets of the session
     cdef ac_flood_t _flood              # of strangers, and the filter against it
     cdef AtomicLong _watched            # when the agent looked at a filter for the last time; 0 without one
+    cdef AtomicLong _ended              # how often the conductor has removed the filter
+    cdef int64_t _seen_ended
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil
     cdef int32_t _watch(self, int64_t now_ns) noexcept nogil

@@ -236,6 +236,7 @@ cdef class SealedDatagrams(DatagramChannel):
         self._reply_address = SocketAddress() if reply_address is None else reply_address.copy()
         self._source = SocketAddress()
         self._watched = AtomicLong()
+        self._ended = AtomicLong()
         session.socket_count += 1
         self._number = session.socket_count
         session.sockets[self._number] = self
@@ -282,11 +283,14 @@ cdef class SealedDatagrams(DatagramChannel):
 
     cdef int32_t _watch(self, int64_t now_ns) noexcept nogil:
         cdef ac_flood_t *flood = &self._flood
+        cdef int64_t ended
         if now_ns - flood.begin_ns >= AC_BUDGET_NS and (
             flood.is_filtered or flood.refused[0][0] or flood.refused[0][1] or flood.refused[1][0] or flood.refused[1][1]
         ):
-            if flood.is_filtered and self._watched.get_acquire() == 0:
+            ended = self._ended.get_acquire()
+            if ended != self._seen_ended:
                 # The conductor has removed it.
+                self._seen_ended = ended
                 flood.program = 0
             ac_step_flood(flood, self._opener, self._session.sealer, self._channel.descriptor(), now_ns)
             self._watched.set_release(now_ns if flood.is_filtered else 0)
@@ -298,10 +302,10 @@ cdef class SealedDatagrams(DatagramChannel):
         Called by the conductor. The agent finds the flood at its end, or attaches the filter again.
         """
         cdef int64_t watched_ns = self._watched.get_acquire()
-        if watched_ns != 0 and now_ns - watched_ns >= AC_FLOOD_SILENT_NS:
-            # In this order: an agent that finds 0 attaches it again.
+        if watched_ns != 0 and now_ns - watched_ns >= AC_SECOND_NS:
+            # In this order: an agent that finds another number attaches it again.
             ac_remove_filter(self._channel.descriptor())
-            self._watched.set_release(0)
+            self._ended.set_release(self._ended.get_acquire() + 1)
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil:
         # The contents of the slot's datagrams move together: all but the last have the same length.
@@ -314,9 +318,13 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef bint is_strange = False
         cdef ac_reply_t reply
         cdef const sockaddr_storage *name = &batch._batch.names[slot]
+        cdef int kind = AC_IS_FRAME
         if length == 0:
             counted.counts[AC_PLAIN] += 1
-            ac_count_flood(&self._flood, opener, self._session.sealer, memory, 0, name)
+            ac_count_flood(&self._flood, kind, name)
+        else:
+            # The filter decides by the first datagram.
+            kind = ac_kind_of(opener, self._session.sealer, memory, min(step, length))
         while at < length:
             part = min(step, length - at)
             reply.answers = reply.challenges = reply.hello_length = 0
@@ -329,7 +337,8 @@ cdef class SealedDatagrams(DatagramChannel):
                 self._reply(&reply, now_ns)
             if reason != 0:
                 # Also those for other sockets: a stranger must not send them without a limit.
-                is_strange |= ac_count_flood(&self._flood, opener, self._session.sealer, memory + at, part, name)
+                ac_count_flood(&self._flood, kind, name)
+                is_strange |= ac_kind_of(opener, self._session.sealer, memory + at, part) != AC_HAS_SALT
             if reason < 0 or (reason == 0 and memory[at + 5] >= AC_HELLO):
                 pass
             elif reason != 0:
@@ -343,7 +352,7 @@ cdef class SealedDatagrams(DatagramChannel):
                     kept += part - AC_OVERHEAD
             at += part
         # With the stranger's first, a run of both is dropped: the next may have the datagrams of the peer behind it.
-        if is_strange and (kept > 0 or (self._flood.has_gro and ac_is_source_of_peer(&self._flood, name))):
+        if is_strange and (kept > 0 or (self._flood.has_gro and ac_is_source_of_peer(&self._flood, opener, name))):
             self._flood.mixed_until_ns = now_ns + AC_MIXED_NS
         batch._batch.lengths[slot] = kept
         batch._batch.segment_lengths[slot] = max(step - AC_OVERHEAD, 1)
