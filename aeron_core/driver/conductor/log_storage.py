@@ -65,6 +65,8 @@ class LogStorage:
         # Logs whose file exists and is not queued for removal.
         self._live: dict[Path, StoredLog] = {}
         self._names = _SharedMemoryNames() if self._is_posix else None
+        # A join of paths takes as long as mapping a file.
+        self._folders = {name: settings.aeron_dir / name for name in ("publications", "images")}
 
     def create(self, folder: str, log_id: int, params: LogBufferParams) -> StoredLog:
         """Return a new, initialised log; `folder` is `publications` or `images`.
@@ -73,13 +75,14 @@ class LogStorage:
         """
         length = params.log_length
         if self._names is not None:
-            path = SHARED_MEMORY_ROOT / f"{self._names.prefix}{folder}-{log_id}.logbuffer"
+            root, name = SHARED_MEMORY_ROOT, f"{self._names.prefix}{folder}-{log_id}.logbuffer"
         else:
-            path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
+            root, name = self._folders[folder], f"{log_id}.logbuffer"
         while len(self._ended) >= MAX_ENDED:
             self._unlink(self._ended.popleft())
         # Checked first, so that a log that does not fit is refused with a storage error and nothing is created.
-        self._check_space(path, length)
+        self._check_space(root, length)
+        path = root / name
         buffer = (
             self._create_shared_memory(path, params) if self._is_posix else self._create_file(path, params)
         )
@@ -123,21 +126,21 @@ class LogStorage:
             # The mapping stays valid without the descriptor.
             memory.close_fd()
 
-    def _check_space(self, path: Path, length: int) -> None:
+    def _check_space(self, root: Path, length: int) -> None:
         # A sparse file gets its pages when they are written; if none is free then, the writer is killed by SIGBUS.
         if not self._settings.perform_storage_checks:
             return
-        free = free_space(path.parent)
+        free = free_space(root)
         if free < length:
             hint = (
                 f", or enlarge {SHARED_MEMORY_ROOT}: mount -o "
-                f"remount,size={_megabytes_of(path.parent, length)}m {SHARED_MEMORY_ROOT}"
-                if path.is_relative_to(SHARED_MEMORY_ROOT)
+                f"remount,size={_megabytes_of(root, length)}m {SHARED_MEMORY_ROOT}"
+                if root.is_relative_to(SHARED_MEMORY_ROOT)
                 else ""
             )
             raise StorageError(
                 errno.ENOSPC,
-                f"insufficient usable storage for new log of length={length} usable={free} in {path.parent}: "
+                f"insufficient usable storage for new log of length={length} usable={free} in {root}: "
                 f"use a shorter term-length for the publication, or storage=file with another aeron.dir{hint}",
             )
         threshold = self._settings.low_file_store_warning_threshold_length
@@ -145,7 +148,7 @@ class LogStorage:
             # Without the free space: it differs each time, and the error log keeps every distinct text.
             self._errors.record(
                 ErrorCode.UNUSED,
-                f"WARNING: space is running low: threshold={threshold} in {path.parent}: a log that needs more than "
+                f"WARNING: space is running low: threshold={threshold} in {root}: a log that needs more than "
                 f"is free is refused; free space, or use shorter terms",
             )
 
