@@ -1,7 +1,7 @@
 # Peers of a channel: the counters that describe them to clients, and the destination peer of a message.
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
@@ -39,10 +39,10 @@ cpdef enum:
 
 cdef inline int64_t peer_value(int32_t session_id, int64_t space) noexcept nogil:
     cdef int64_t bounded = min(max(space, 0), <int64_t>PEER_SPACE_MASK)
-    return (<int64_t>session_id << PEER_SESSION_SHIFT) | <int64_t>PEER_IS_CONNECTED | bounded
+    return <int64_t>(<uint64_t><uint32_t>session_id << PEER_SESSION_SHIFT) | <int64_t>PEER_IS_CONNECTED | bounded
 
 cdef inline int64_t reserved_for(int32_t session_id, int64_t hops) noexcept nogil:
-    return (<int64_t>session_id << RESERVED_PEER_SHIFT) | RESERVED_HAS_PEER | (hops & RESERVED_HOPS_MASK)
+    return <int64_t>(<uint64_t><uint32_t>session_id << RESERVED_PEER_SHIFT) | RESERVED_HAS_PEER | (hops & RESERVED_HOPS_MASK)
 
 
 @cython.final

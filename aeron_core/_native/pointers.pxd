@@ -1,6 +1,6 @@
 cimport cython
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t
 
 
 @cython.final
@@ -85,4 +85,5 @@ cdef class PointerMap:
 
 
 cdef inline int64_t pair_key(int32_t high, int32_t low) noexcept nogil:
-    return (<int64_t>high << 32) | <int64_t><uint32_t>low
+    # Without a sign: a negative number must not be shifted.
+    return <int64_t>((<uint64_t><uint32_t>high << 32) | <uint32_t>low)
