@@ -116,7 +116,7 @@ static inline uint32_t ac_put_flooders(ac_code_t *code, uint32_t at, const ac_fl
     for (int i = 0; i < AC_FLOOD_SOURCES; i++)
     {
         const ac_flooder_t *flooder = &noted[i];
-        int is_long = 12 != flooder->offset;
+        int is_long = 12 != flooder->offset, is_local = 16 == flooder->offset;
         if (0 == flooder->offset || has_greetings != flooder->has_greetings)
         {
             continue;
@@ -125,7 +125,13 @@ static inline uint32_t ac_put_flooders(ac_code_t *code, uint32_t at, const ac_fl
         at = ac_put_code(code, at, AC_LOAD_BYTE, AC_FROM_IP, 0);
         at = ac_put_code(code, at, AC_SUBTRACT, is_long ? 0x60 : 0x40, 0);
         at = ac_put_code(code, at, AC_IS_MORE, 0x0f, 0);
-        code[at - 1].yes = (uint8_t)(2 * is_long + 6);
+        code[at - 1].yes = (uint8_t)(2 * is_long + 2 * is_local + 6);
+        if (is_local)
+        {
+            /* Not the same address of another network. */
+            at = ac_put_code(code, at, AC_LOAD, AC_FROM_IP + 8, 0);
+            at = ac_put_code(code, at, AC_IS, 0xfe800000, 8);
+        }
         at = ac_put_code(code, at, AC_LOAD, AC_FROM_IP + flooder->offset, 0);
         at = ac_put_code(code, at, AC_IS, ntohl(flooder->words[0]), (uint8_t)(2 * is_long + 4));
         if (is_long)

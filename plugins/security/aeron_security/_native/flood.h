@@ -1,6 +1,6 @@
 /* A filter in the kernel, while strangers flood a socket: their datagrams would take the place of others in its buffer, and the
  * time to receive them. It passes all with a salt that is admitted, or the next one of such a salt; of others, a part: a
- * sixty-fourth at least, and of handshakes with this socket an eighth, because a new peer is admitted by what passes. What the
+ * sixty-fourth at least, and of handshakes of sources that do not flood an eighth, because a new peer is admitted by what passes. What the
  * filter cannot drop does not count as a flood: more of it would only harm others. The filter only decides what is received:
  * all that passes is checked as without it. Used by one thread. */
 #ifndef AERON_SECURITY_FLOOD_H
@@ -22,10 +22,9 @@
 #define AC_FLOOD_END (AC_FLOOD / 8)
 #define AC_FLOOD_STEPS 16 /* of an average */
 #define AC_GREETING_SHIFT 3 /* an eighth of the greetings of other sources passes at least */
-/* Datagrams in 10 ms by which a source is noted: few are frames of a new peer, and fewer are its handshakes, of which it has
- * one for each of its sockets. It is forgotten after a second in which fewer than `AC_FLOOD_FEW` pass. */
-#define AC_FLOOD_FRAMES (AC_FLOOD / 8)
-#define AC_FLOOD_GREETINGS (AC_FLOOD / 2)
+/* Datagrams in 10 ms by which a source is noted: less of eight sources do no harm. It is forgotten after a second in which fewer
+ * than `AC_FLOOD_FEW` pass. */
+#define AC_FLOOD_LEAST (AC_FLOOD / AC_FLOOD_SOURCES)
 #define AC_FLOOD_FEW 8
 #define AC_SECOND_NS 1000000000LL
 /* Without a filter after datagrams of a stranger and of a peer were merged: many may be lost until one is noticed again. */
@@ -58,7 +57,7 @@ typedef struct
     int64_t mixed_until_ns;
     int has_gro;
     uint32_t peer_count;
-    uint64_t peers[AC_FLOOD_SALTS + AC_GREETERS]; /* sources of peers, see `ac_source_of` */
+    uint64_t peers[AC_FLOOD_SALTS]; /* sources of peers, see `ac_source_of` */
 } ac_flood_t;
 
 /* Of salts that are admitted, and of the own ones: it grows with each admission, removal and change. */
@@ -122,14 +121,11 @@ AC_COLD static void ac_count_flood(ac_flood_t *flood, int kind, const void *name
     }
     ac_flooder_of(&flooder, name);
     found = ac_find_flooder(flood->noted, &flooder);
-    if (NULL != found)
-    {
-        found->weight++;
-    }
     int is_noted = NULL != found && (AC_IS_FRAME == kind || found->has_greetings);
     flood->refused[kind][is_noted]++;
     if (is_noted)
     {
+        found->weight++;
         return;
     }
     found = ac_find_flooder(flood->found[kind], &flooder);
@@ -176,7 +172,7 @@ AC_COLD static void ac_end_flood(ac_flood_t *flood, int descriptor)
     memset(flood, 0, offsetof(ac_flood_t, mixed_until_ns));
 }
 
-/* Note the sources of the peers, and of those that take part in handshakes, for `ac_is_source_of_peer`. */
+/* Note the sources of the peers, for `ac_is_source_of_peer`. */
 AC_COLD static void ac_note_peers(ac_flood_t *flood, const ac_opener_t *opener, int descriptor)
 {
     socklen_t length = sizeof(flood->has_gro);
@@ -186,13 +182,9 @@ AC_COLD static void ac_note_peers(ac_flood_t *flood, const ac_opener_t *opener, 
     {
         return;
     }
-    for (int i = 0; i < AC_GREETERS; i++)
+    for (int i = 0; i < AC_TABLE_LENGTH && flood->peer_count < AC_FLOOD_SALTS; i++)
     {
-        flood->peers[flood->peer_count++] = opener->greeters[i];
-    }
-    for (int i = 0; i < AC_TABLE_LENGTH && flood->peer_count < AC_FLOOD_SALTS + AC_GREETERS; i++)
-    {
-        if (NULL != opener->table[i])
+        if (NULL != opener->table[i] && 0 != opener->table[i]->source)
         {
             flood->peers[flood->peer_count++] = opener->table[i]->source;
         }
@@ -202,7 +194,7 @@ AC_COLD static void ac_note_peers(ac_flood_t *flood, const ac_opener_t *opener, 
 /* Attach a filter for the salts that are admitted now, or remove it if that fails: it must not be for those of before. */
 AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opener, const ac_sealer_t *own, int descriptor)
 {
-    ac_code_t code[AC_FLOOD_CODE + 11 * AC_FLOOD_SOURCES + 14];
+    ac_code_t code[AC_FLOOD_CODE + 13 * AC_FLOOD_SOURCES + 14];
     uint32_t at = 0;
     int protocol = 0;
     socklen_t protocol_length = sizeof(protocol);
@@ -251,9 +243,8 @@ AC_COLD static void ac_attach_filter(ac_flood_t *flood, const ac_opener_t *opene
 }
 
 /* Forget noted sources that do not flood, and note others that do; return whether the filter changes. */
-AC_COLD static int ac_note_flooders(ac_flood_t *flood, int64_t now_ns)
+AC_COLD static int ac_note_flooders(ac_flood_t *flood, int64_t passed, int64_t now_ns)
 {
-    const uint32_t least[2] = {AC_FLOOD_FRAMES, AC_FLOOD_GREETINGS};
     int is_changed = 0;
     for (int i = 0; i < AC_FLOOD_SOURCES; i++)
     {
@@ -276,7 +267,7 @@ AC_COLD static int ac_note_flooders(ac_flood_t *flood, int64_t now_ns)
             /* Not in the place of another one: sources in turn would otherwise pass all of the time. */
             noted = 0 == flood->noted[j].offset ? &flood->noted[j] : NULL;
         }
-        if (found->weight < least[kind] || NULL == noted)
+        if (found->weight < AC_FLOOD_LEAST * passed || NULL == noted)
         {
             continue;
         }
@@ -334,7 +325,8 @@ AC_COLD static void ac_step_flood(
 {
     int64_t passed = (now_ns - flood->begin_ns) / AC_BUDGET_NS;
     /* After so many steps, nothing is left of an average. */
-    ac_average(flood, passed < 1 ? 1 : passed > 1000 ? 1000 : passed);
+    passed = passed < 1 ? 1 : passed > 1000 ? 1000 : passed;
+    ac_average(flood, passed);
     uint64_t rate = flood->rate / AC_FLOOD_STEPS;
     if (now_ns < flood->mixed_until_ns || (flood->is_filtered && rate < AC_FLOOD_END))
     {
@@ -342,7 +334,7 @@ AC_COLD static void ac_step_flood(
     }
     else if (flood->is_filtered || rate >= AC_FLOOD_BEGIN)
     {
-        int is_changed = ac_note_flooders(flood, now_ns);
+        int is_changed = ac_note_flooders(flood, passed, now_ns);
         is_changed |= ac_set_shift(flood, AC_IS_FRAME);
         is_changed |= ac_set_shift(flood, AC_IS_GREETING);
         ac_note_peers(flood, opener, descriptor);

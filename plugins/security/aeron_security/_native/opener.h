@@ -60,8 +60,12 @@ AC_COLD static int ac_open_unknown(
     {
         if (AC_TOKEN_LENGTH == content_length && ac_is_token(opener, 0, salt, now_ns, "", 0, content))
         {
-            opener->greeters[opener->greeter_next++ % AC_GREETERS] = ac_source_of(opener, name);
-            return ac_admit(opener, secret, salt, &keys, number, now_ns, parent, 0) ? 0 : AC_BUSY;
+            if (!ac_admit(opener, secret, salt, &keys, number, now_ns, parent, 0))
+            {
+                return AC_BUSY;
+            }
+            ac_find(opener, salt)->source = ac_source_of(opener, name);
+            return 0;
         }
         ac_keys_free(&keys);
         return AC_UNPROVED;
@@ -145,7 +149,6 @@ AC_COLD static int ac_open_handshake(
     {
         return AC_BAD_HANDSHAKE;
     }
-    opener->greeters[opener->greeter_next++ % AC_GREETERS] = ac_source_of(opener, name);
     return ac_pass(opener->exchange, kind - AC_COOKIE, datagram, length, name, name_length, socket, NULL != peer) ? 0
                                                                                                                 : AC_BUSY;
 }

@@ -14,7 +14,6 @@
 #define AC_MAX_OWNERS 1024 /* identities, from 1 on; 0 without */
 #define AC_TABLE_LENGTH 8192 /* a power of two, at least twice AC_MAX_PEERS */
 #define AC_MAX_SECRETS 4
-#define AC_GREETERS 16
 #define AC_ASKED 64
 #define AC_BUDGET 128
 #define AC_GROUP_BUDGET 8 /* of replies to a group, which each of its members receives */
@@ -111,8 +110,6 @@ typedef struct ac_opener
     uint32_t greeting; /* number of the current one, 0 if there is none; of a session, of the last one */
     int is_joined;
     int holders; /* the channel, and the list */
-    uint64_t greeters[AC_GREETERS]; /* sources that took part in handshakes, see `ac_source_of` */
-    uint32_t greeter_next;
     ac_asked_t asked[AC_ASKED];
     int asked_next;
     uint64_t opened;

@@ -262,15 +262,15 @@ cdef class SealedDatagrams(DatagramChannel):
         if self._opener.exchange != NULL and not self._opener.is_joined:
             ac_join(self._session.opener, self._opener, self._session.clock.nano_time())
         self._obey()
-        if self._flood.is_filtered:
-            # The flood may have ended.
-            self._watch(self._session.clock.nano_time())
         # Under a flood, what can be opened must not wait for the next duty cycle, before which the agent may idle.
         while count == 0 and rounds < _RECEIVE_ROUNDS:
             rounds += 1
             count = self._channel.receive(batch)
             self._take_error()
             if count == 0:
+                if self._flood.is_filtered:
+                    # The flood may have ended. After the call: what has waited is counted for the time in which it did.
+                    self._watch(self._session.clock.nano_time())
                 break
             now_ns = self._session.clock.nano_time()
             for slot in range(count):
@@ -323,8 +323,8 @@ cdef class SealedDatagrams(DatagramChannel):
             counted.counts[AC_PLAIN] += 1
             ac_count_flood(&self._flood, kind, name)
         else:
-            # The filter decides by the first datagram.
-            kind = ac_kind_of(opener, self._session.sealer, memory, min(step, length))
+            # The filter decides by the first bytes, of which some may be of the second datagram.
+            kind = ac_kind_of(opener, self._session.sealer, memory, length)
         while at < length:
             part = min(step, length - at)
             reply.answers = reply.challenges = reply.hello_length = 0
