@@ -69,21 +69,65 @@ def test_a_batch_can_be_parsed_from_the_log():
     assert BatchProgress.parse(progress.to_json()) == progress
 
 
-def test_streams_are_looked_up_once_per_batch(tmp_path):
+class Query:
+    """The reports of a query, and the number of times that all of them were asked for."""
+
+    id = "q"
+
+    def __init__(self):
+        self.reports = []
+        self.asked_for_all = 0
+
+    def add(self, batch_id, timestamp=SPARK["timestamp"]):
+        document = SPARK | {"batchId": batch_id, "timestamp": timestamp}
+        self.reports.append(SimpleNamespace(json=json.dumps(document)))
+
+    @property
+    def lastProgress(self):  # noqa: N802 - Spark's name
+        return self.reports[-1] if self.reports else None
+
+    @property
+    def recentProgress(self):  # noqa: N802 - Spark's name
+        self.asked_for_all += 1
+        return self.reports
+
+
+@pytest.fixture
+def pipeline(tmp_path):
     file = tmp_path / "pipeline.toml"
     file.write_text(
         'name = "copy"\ncheckpoint = "c"\n[sources.log]\narchive = "a"\n[[sinks]]\nfrom = "log"\npath = "p"\n'
     )
-    asked = []
-    run = PipelineRun(load_pipeline(file), look_up=lambda lag: asked.append(lag) or aged(0.0)(lag))
-    first, second = (SimpleNamespace(json=json.dumps(SPARK | {"batchId": number})) for number in (7, 8))
+    return load_pipeline(file)
 
-    seen = [
-        [progress.batch_id for progress in run.new_progress(SimpleNamespace(id="q", recentProgress=recent))]
-        for recent in ([first], [first, second], [first, second])
-    ]
 
-    assert (seen, len(asked)) == ([[7], [8], []], 2 * 3)
+def test_streams_are_looked_up_once_per_batch(pipeline):
+    asked, seen, query = [], [], Query()
+    run = PipelineRun(pipeline, look_up=lambda lag: asked.append(lag) or aged(0.0)(lag))
+
+    for batches in ([], [7], [8], [], [9, 10]):
+        for number in batches:
+            query.add(number)
+        seen.append([progress.batch_id for progress in run.new_progress(query)])
+
+    assert (seen, len(asked)) == ([[], [7], [8], [], [9, 10]], 4 * 3)
+
+
+def test_all_reports_are_asked_for_only_if_more_than_one_may_be_new(pipeline):
+    run, query = PipelineRun(pipeline, look_up=aged(0.0)), Query()
+    query.add(7)
+    list(run.new_progress(query))
+    before = query.asked_for_all
+
+    for number in range(8, 12):
+        query.add(number)
+        assert [progress.batch_id for progress in run.new_progress(query)] == [number]
+        assert list(run.new_progress(query)) == []
+    assert query.asked_for_all == before
+
+    # An idle query repeats the number.
+    query.add(11, "2026-01-31T12:00:10.000Z")
+    assert [progress.batch_id for progress in run.new_progress(query)] == [11]
 
 
 def test_progress_is_a_line_without_a_terminal(capsys):
