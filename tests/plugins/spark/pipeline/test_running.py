@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from pyarrow import parquet
@@ -12,7 +13,9 @@ from pyspark_aeron.pipeline.definition import load_pipeline
 from pyspark_aeron.pipeline.running import PipelineRun, check_query
 
 from aeron_core.errors import PipelineError
+from aeron_core.testing.recordings import RecordingUnderTest
 
+TIMEOUT_S = 180
 PIPELINE = """
 name = "packages"
 master = "local[2]"
@@ -35,14 +38,22 @@ path = "{tmp}/errors"
 """
 
 
+SHOWN = '[[sinks]]\nfrom = "errors"\nname = "shown"\nformat = "console"\n[[sinks]]'
+
+
+def text_of(folder, archive, trigger="available-now", **changes):
+    """Return the text of a pipeline whose tables are in `folder`, after replacements."""
+    text = PIPELINE.format(tmp=folder, archive=archive, trigger=trigger)
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    return text
+
+
 @pytest.fixture
 def pipeline(tmp_path, written):
-    def make(trigger="available-now", **changes):
-        text = PIPELINE.format(tmp=tmp_path, archive=written.store.folder, trigger=trigger)
-        for old, new in changes.items():
-            text = text.replace(old, new)
+    def make(**changes):
         path = tmp_path / "pipeline.toml"
-        path.write_text(text)
+        path.write_text(text_of(tmp_path, written.store.folder, **changes))
         return path
 
     return make
@@ -64,46 +75,104 @@ def run(*arguments):
     return process.returncode, out, err
 
 
-@pytest.mark.system
-def test_a_pipeline_reads_filters_and_writes_and_goes_on_the_next_time(pipeline, written, tmp_path):
-    written.append(b"error: disk", b"all is well")
-    code, out, err = run("run", pipeline(), "--json", "--progress-log", tmp_path / "progress.log")
-    assert code == 0, err
-    assert json.loads(out.splitlines()[0])["rows"] == 2
+class Run:
+    """A process that runs a pipeline in `folder` until a signal ends it, with its output."""
 
-    written.append(b"error: fan")
-    shown = '[[sinks]]\nfrom = "errors"\nname = "shown"\nformat = "console"\n[[sinks]]'
-    file = pipeline(**{"[[sinks]]": shown})
-    code, out, err = run("run", file, "--progress-log", tmp_path / "progress.log")
-    assert code == 0, err
-    assert "errors: 1 row\n" in err
-    assert "|error: disk|" in out  # of the new query, which begins with the existing data
+    def __init__(self, folder, number, *options, **changes):
+        self.number = number
+        self._file = folder / f"{number}.toml"
+        self._file.write_text(text_of(folder, folder / "archive", "100 ms", **changes))
+        self._outputs = [folder / f"{number}.out", folder / f"{number}.err"]
+        with self._outputs[0].open("w") as out, self._outputs[1].open("w") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "aeron_core", "pipeline", "run", self._file, *options],
+                stdout=out,
+                stderr=err,
+            )
+
+    @property
+    def out(self):
+        return self._outputs[0].read_text()
+
+    @property
+    def err(self):
+        return self._outputs[1].read_text()
+
+    def end_when(self, condition):
+        """Send the signal when the condition holds."""
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while not condition():
+            assert self.process.poll() is None, self.err
+            assert time.monotonic() < deadline_s, self.err
+            time.sleep(0.01)  # a batch takes longer
+        self.process.send_signal(self.number)
+        self.process.wait(TIMEOUT_S)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Run a pipeline twice, the second time with more data and another query; return the folder and the runs by signal.
+
+    Tests share them, because each start of Spark takes 10 s of CPU time.
+    """
+    folder = tmp_path_factory.mktemp("runs")
+    written = RecordingUnderTest.begin(folder / "archive")
+    log = folder / "progress.log"
+    runs = []
+    try:
+        written.append(b"error: disk", b"all is well")
+        runs.append(first := Run(folder, signal.SIGTERM, "--json", "--progress-log", log))
+        first.end_when(lambda: "\n" in first.out)
+        written.append(b"error: fan")
+        runs.append(second := Run(folder, signal.SIGINT, "--progress-log", log, **{"[[sinks]]": SHOWN}))
+        second.end_when(lambda: ("errors", 1) in _batches(log) and "error: fan|" in second.out)
+        yield folder, {run.number: run for run in runs}
+    finally:
+        for run in runs:
+            if run.process.poll() is None:
+                run.process.kill()
+                run.process.wait()
+
+
+@pytest.mark.system
+def test_a_pipeline_reads_filters_and_writes_and_goes_on_the_next_time(runs):
+    folder, ended = runs
+    first = json.loads(ended[signal.SIGTERM].out.splitlines()[0])
+    assert (first["query"], first["rows"]) == ("errors", 2)
+    assert "errors: 1 row\n" in ended[signal.SIGINT].err
+    # Of the new query, which begins with the existing data.
+    assert "|error: disk|" in ended[signal.SIGINT].out
 
     # Read with Spark: only its log hides the files of a killed run.
-    files = json.loads("[" + ",".join(_written_files(tmp_path)) + "]")
+    files = json.loads("[" + ",".join(_written_files(folder)) + "]")
     rows = [
         row for file in files for row in parquet.read_table(file["path"].removeprefix("file://")).to_pylist()
     ]
     assert sorted(row["text"] for row in rows) == ["error: disk", "error: fan"]
-    assert (tmp_path / "progress.log").read_text().count("\n") >= 2
+    assert [batch for batch in _batches(folder / "progress.log") if batch[0] == "errors"] == [
+        ("errors", 2),
+        ("errors", 1),
+    ]
 
 
-def _written_files(tmp_path):
-    for log in sorted((tmp_path / "errors/_spark_metadata").glob("[0-9]*")):
+def _batches(log):
+    """Return the query and the number of rows of each batch in a progress log that has rows."""
+    lines = log.read_text().split("\n")[:-1]
+    return [(line["query"], line["rows"]) for line in map(json.loads, lines) if line["rows"]]
+
+
+def _written_files(folder):
+    for log in sorted((folder / "errors/_spark_metadata").glob("[0-9]*")):
         yield from log.read_text().splitlines()[1:]
 
 
 @pytest.mark.system
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_a_pipeline_cleanly(pipeline, written, number):
-    written.append(b"error: disk")
-    process = start("run", pipeline(trigger="100 ms"), "--json")
-    first = process.stdout.readline()
-    process.send_signal(number)
-    _, err = process.communicate(timeout=180)
+def test_a_signal_ends_a_pipeline_cleanly(runs, number):
+    ended = runs[1][number]
 
-    assert (process.returncode, json.loads(first)["query"]) == (0, "errors"), err
-    assert "KeyboardInterrupt" not in err
+    assert ended.process.returncode == 0, ended.err
+    assert "KeyboardInterrupt" not in ended.err
 
 
 @pytest.fixture
