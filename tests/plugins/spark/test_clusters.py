@@ -126,7 +126,7 @@ name = "copy"
 master = "{standalone.master}"
 checkpoint = "{tmp_path}/checkpoint"
 trigger = "available-now"
-settings = {{ "spark.log.level" = "ERROR" }}
+settings = {{ "spark.log.level" = "ERROR", "spark.cores.max" = 1 }}
 
 [sources.log]
 archive = "{archive}"
