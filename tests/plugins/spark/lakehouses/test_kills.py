@@ -93,7 +93,12 @@ class Tables:
     def wait_until(self, condition):
         deadline_s = time.monotonic() + TIMEOUT_S
         while not condition():
-            assert self.process.poll() is None, self._log.read_text()
+            if self.process.poll() is not None:
+                text = self._log.read_text()
+                # Spark waits ten seconds for a process of Python to start, which can be too short on a busy machine:
+                # run the pipeline again, as its message says.
+                assert "failed to connect back" in text, text
+                self.start()
             assert time.monotonic() < deadline_s, self._log.read_text()
             time.sleep(0.005)
 
