@@ -121,7 +121,7 @@ class-archive: $(VENV)/.built $(VENV)/.developing $(JAR_IF_POSSIBLE)
 
 # Without it, each worker of pytest compiles all test modules, at the same time as the others.
 bytecode: class-archive
-	@$(PYTHON) -m pytest --quiet --collect-only >/dev/null
+	@found="$$($(PYTHON) -m pytest --quiet --collect-only)" || { echo "$$found" | grep -v ::; exit 1; }
 
 test-fast: $(VENV)/.built $(VENV)/.developing
 	$(call PYTEST,1) -m 'not system and not interop and not netns and not spark'

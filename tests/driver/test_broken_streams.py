@@ -1,11 +1,8 @@
 """Clients that store invalid positions break their own stream at most; other streams continue."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from aeron_core._native.counter import AtomicCounter
-from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.testing import Feed, Sink
 from aeron_core.testing.pair import MS, S
 
@@ -105,54 +102,3 @@ def test_a_broken_socket_does_not_stop_other_channels(pair, side, which_is_broke
     assert flows[1 - which_is_broken].carries_everything()
     assert all("is closed" in record.text for record in driver.errors())
     assert driver.errors()
-
-
-class Timed:
-    """A stream with a timer that can be made to fail."""
-
-    def __init__(self, context, stream_id, *, raises=False, is_over=False):
-        self.context, self.session_id, self.stream_id = context, 7, stream_id
-        self.registration_id = 4711
-        self._raises, self._is_over = raises, is_over
-        self.is_timed = False
-
-    def on_timer(self, now_ns):
-        self.is_timed = True
-        if self._raises:
-            raise IndexError("cannot read the log")
-        return self._is_over
-
-
-class Errors:
-    """Records the errors of the conductor."""
-
-    def __init__(self):
-        self.recorded = []
-
-    def record_exception(self, error, context):
-        self.recorded.append((str(error), context))
-
-
-class Events:
-    """Records what the conductor passes to the event log."""
-
-    def __init__(self):
-        self.recorded = []
-
-    def record(self, event, /, **details):
-        self.recorded.append(details)
-
-
-def test_a_failing_stream_timer_is_recorded_and_does_not_stop_others_from_ending():
-    context = SimpleNamespace(errors=Errors(), events=Events())
-    broken, lasting = Timed(context, 1, raises=True), Timed(context, 2)
-    over = Timed(context, 3, is_over=True)
-    streams = [broken, lasting, over]
-
-    assert take_ended(streams, now_ns=0) == [over]
-
-    assert lasting.is_timed
-    assert streams == [broken, lasting]
-    assert context.errors.recorded == [("cannot read the log", "timer of a stream")]
-    (details,) = context.events.recorded
-    assert (details["session_id"], details["stream_id"]) == (7, 1)
