@@ -280,6 +280,51 @@ def test_a_module_whose_c_code_a_translation_has_not_changed_is_named(tmp_path):
     assert done.stdout.splitlines() == ["", "base derived", ""]
 
 
+NEEDED = """
+import os
+from pathlib import Path
+from setuptools import Extension
+from translation import translate
+
+def translated():
+    done = translate([Extension("user", ["user.py"])], processes=1, build_dir="c", quiet=True)
+    return Path(done[0].sources[0]).read_text()
+
+assert "LIMIT = 41" in translated()
+constants = Path("package/constants.pxd")
+constants.write_text(constants.read_text().replace("41", "42"))
+# Newer than the C code, whatever the resolution of the clock.
+later = Path("c/user.c").stat().st_mtime + 1
+os.utime(constants, (later, later))
+assert "LIMIT = 42" in translated()
+"""
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("names", ["constants", "constants as limits", "(\n    constants,\n)"])
+def test_a_module_is_translated_again_if_constants_have_changed_that_it_needs(tmp_path, names):
+    cython = pytest.importorskip("Cython")
+    if not cython.__version__.startswith("3.3."):
+        pytest.skip("another release is translated by Cython alone")
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "constants.pxd").write_text("cpdef enum:\n    LIMIT = 41\n")
+    (tmp_path / "user.py").write_text("")
+    (tmp_path / "user.pxd").write_text(f"from package cimport {names}\n")
+
+    done = subprocess.run(
+        [sys.executable, "-c", NEEDED],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
 NEWER = """
 import os, sys
 sys.argv = ["setup.py", "--version"]
