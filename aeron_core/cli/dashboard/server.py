@@ -41,6 +41,8 @@ _BACKLOG: Final = 16
 _MAX_REQUEST_LENGTH: Final = 16 * 1024
 #: Longest message of a browser, in bytes: the selection of a driver by its path.
 _MAX_MESSAGE_LENGTH: Final = 32 * 1024
+#: Interval in seconds at which it is checked whether the server has started.
+_START_CHECK_S: Final = 0.01
 #: Seconds for which the data of a closed tab is kept.
 _TAB_AGE_S: Final = 60.0
 
@@ -152,7 +154,7 @@ class DashboardServer:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        reading = asyncio.create_task(self._feed.run())
+        reading = asyncio.create_task(self._read())
         # A page that stands still without a reason would be worse than none.
         reading.add_done_callback(lambda _: setattr(self._server, "should_exit", True))
         try:
@@ -161,6 +163,13 @@ class DashboardServer:
             reading.cancel()
             with suppress(asyncio.CancelledError):
                 await reading
+
+    async def _read(self) -> None:
+        # NiceGUI looks at all objects of the interpreter when it starts. Meanwhile `tuple` fails in other threads with
+        # a SystemError, because it finds a reference to its unfinished result (CPython's issue 59313).
+        while not self._server.started:
+            await asyncio.sleep(_START_CHECK_S)
+        await self._feed.run()
 
     async def _serve_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == SNAPSHOTS_PATH:

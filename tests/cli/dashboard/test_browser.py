@@ -151,10 +151,11 @@ def test_a_table_is_sorted_and_filtered_by_keys(page, served):
     assert positions == sorted(positions, key=lambda text: -int(text.replace(",", "")))
     assert streams.locator("th[aria-sort=descending]").inner_text().startswith("publisher")
     page.keyboard.press("Enter")
-    assert streams.locator("th[aria-sort=ascending]").count() == 1
+    expect(streams.locator("th[aria-sort=ascending]")).to_have_count(1)
 
     streams.get_by_role("searchbox").focus()
     page.keyboard.type(f"{served.endpoints[0]} network")
+    expect(streams.locator("tbody tr")).to_have_count(1)
     assert [row["stream"] for row in rows(page, "streams")] == ["1001"]
     page.keyboard.press("Escape")
     expect(streams.locator("tbody tr")).to_have_count(ROWS)

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack
 from types import SimpleNamespace
@@ -55,7 +56,11 @@ def started():
                 )
             )
             stack.callback(process.terminate)
-            return next(found for line in process.stderr if (found := re.search(pattern, line)))
+            found = next(found for line in process.stderr if (found := re.search(pattern, line)))
+            # What it prints later is shown if a test fails.
+            thread = threading.Thread(target=lambda: sys.stderr.writelines(process.stderr), daemon=True)
+            thread.start()
+            return found
 
         yield call
 
@@ -119,6 +124,8 @@ def opened(browser):
 def page(opened, served):
     """The page, after the log-in."""
     shown = opened(served.url)
+    # What is typed before would be lost.
+    expect(shown.locator("input")).to_be_focused()
     shown.keyboard.type(TOKEN)
     shown.keyboard.press("Enter")
     expect(part(shown, "drivers").locator("tbody tr")).to_have_count(1)
@@ -192,13 +199,13 @@ def form(request, opened, served):
 
 
 def refused(page):
+    expect(page.locator("input")).to_be_focused()
     page.keyboard.type("wrong")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_have_text("This is not the token.")
 
 
 def test_the_form_for_the_token_is_used_by_keys_alone(form):
-    # It has the focus at once.
     refused(form)
     reached = []
     for _ in range(2):
