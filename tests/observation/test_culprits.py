@@ -17,15 +17,16 @@ from aeron_core.observation import Party
 
 STREAM_ID = 7
 DEADLINE_S = 60
-#: A window fits into the buffer of a socket: what another receiver asked for again would be sent to the lossy one, too.
+#: A window fits into the buffer of a socket: the slow receiver loses nothing.
 SMALL = {"counters_buffer_length": "1m", "term_buffer_length": "256k", "rcv_initial_window_length": "64k"}
-#: Loses one datagram, and asks for it again long after the test.
+#: Loses two datagrams, and asks for them again at once, which the loss report needs.
 LOSSY = {
     "udp_channel_incoming_interceptors": "fixed-loss",
     "fixed_loss_args": "term-id=0|term-offset=32768|length=1408",
-    "nak_unicast_delay_ns": "600s",
 }
-SETTINGS = {"sender": {}, "slow": {}, "lossy": LOSSY}
+#: Sends them again long after the test.
+PATIENT = {"retransmit_unicast_delay_ns": "600s"}
+SETTINGS = {"sender": PATIENT, "slow": {}, "lossy": LOSSY}
 CHANNEL = "aeron:udp?control-mode=manual|fc=min|init-term-id=0|term-id=0|term-offset=0|term-length=256k"
 
 
