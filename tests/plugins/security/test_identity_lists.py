@@ -51,7 +51,7 @@ def test_the_event_log_of_a_sender_has_the_key_of_a_receiver_that_it_does_not_al
     ]
     assert 1 <= len(lines) < 50
     assert all(f"public key {key}" in line for line in lines)
-    # Each text of the error log is kept for ever.
+    # The error log never removes a text, so it must have none that a peer chooses.
     assert key not in record.text
 
 

@@ -258,7 +258,7 @@ def test_a_stranger_without_the_salt_of_a_socket_does_not_keep_handshakes_from_i
 def test_a_stranger_with_the_first_bytes_of_a_salt_does_not_keep_new_peers_out():
     receiver = Receiver(public_key=bytes(31) + b"\1")
     flooder, host = receiver.host("127.0.0.2"), receiver.host()
-    # The filter passes these, because it compares no more; each host gets the salt with a hello.
+    # The filter passes these, because it compares four bytes of a salt. Every host can ask for it by a hello.
     begin = receiver.session.salt[:4]
     for _ in range(20):
         receiver.passed(*(greeting(to=begin + os.urandom(12)) for _ in range(FLOOD)), source=flooder)
@@ -274,9 +274,11 @@ def test_a_stranger_with_the_first_bytes_of_the_salt_of_a_peer_does_not_keep_new
     receiver.admit(peer, host)
     begin = peer.seal(b"data")[:12]
     for _ in range(20):
-        receiver.passed(*(begin + os.urandom(100) for _ in range(FLOOD)), source=flooder)
+        assert receiver.passed(*(begin + os.urandom(100) for _ in range(FLOOD)), source=flooder) == FLOOD
 
     receiver.admit(new, host)
+
+    assert receiver.receive(new.seal(b"data"), source=host) == [b"data"]
 
 
 def test_a_flood_of_greetings_of_one_source_keeps_no_busy_peer_out():
