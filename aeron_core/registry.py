@@ -1,24 +1,29 @@
 """Registry of all installed plugins and of what they provide by name.
 
-Not here: the hooks themselves (spi.hookspecs). Invariant: a name of a table belongs to one plugin.
+Not here: the hooks themselves (spi.hookspecs), and the checks of one plugin (installed_plugin).
+Invariant: a name of a table belongs to one plugin.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from weakref import ref
 
 import pluggy
 
-from aeron_core._native import wire
 from aeron_core._native.datagrams import DatagramChannel
 from aeron_core.entry_points import entry_points
 from aeron_core.errors import AeronError, PluginError
+from aeron_core.installed_plugin import (
+    InstalledPlugin,
+    call_table,
+    check_compiled_classes,
+    check_spi_version,
+    import_entry,
+)
 from aeron_core.spi import hookspecs
 from aeron_core.spi.congestion_control import adapt_congestion_control
 from aeron_core.spi.flow_control import adapt_flow_control
@@ -49,42 +54,13 @@ TABLES: Mapping[str, str] = {
     "aeron_datagram_protectors": "datagram protector",
     "aeron_settings": "section of settings",
 }
-
 #: All hooks.
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("aeron_"))
-
-#: Remedy for a plugin that was built for another SPI version, as the end of an error message.
-REBUILD: Final = "rebuild it against this aeron-core, or install a version that was built against it"
-
 #: Why a driver does not find a plugin that is installed, as the end of an error message.
 LOADED_AT_START: Final = "a driver loads plugins only when it starts: restart it after you have installed one"
-
 Report = Callable[[BaseException], None]
-
 Endpoint = TypeVar("Endpoint", bound="ChannelEndpoint")
 _Product = TypeVar("_Product")
-
-
-@dataclass
-class InstalledPlugin:
-    """One plugin: its entry point, its distribution, and the names that it provides by table."""
-
-    name: str
-    distribution: str
-    version: str
-    provides: dict[str, list[str]] = field(default_factory=dict)
-    spi_version: int | None = (
-        None  # AERON_CORE_SPI_VERSION of its module that was checked last, None for none yet
-    )
-
-    def __str__(self) -> str:
-        version = f" {self.version}" if self.version else ""
-        return f"plugin {self.name!r} of distribution {self.distribution!r}{version}"
-
-    @property
-    def remedy(self) -> str:
-        """The remedy for a fault of the plugin, as the end of an error message."""
-        return f"repair or uninstall {self.distribution!r}" if self.version else "repair the plugin"
 
 
 class _PluginManager(pluggy.PluginManager):
@@ -156,7 +132,7 @@ class Registry:
         self._register(plugin, InstalledPlugin(own_name, "(registered by hand)", ""))
 
     def _register(self, plugin: object, installed: InstalledPlugin) -> None:
-        _check_spi_version(plugin, installed)
+        check_spi_version(plugin, installed)
         self._check_hooks(plugin, installed)
         try:
             self._manager.register(plugin, name=f"{installed.distribution}:{installed.name}")
@@ -190,7 +166,7 @@ class Registry:
         self, hook: str, implementation: Callable[[], Mapping[str, Any]], installed: InstalledPlugin
     ) -> None:
         table = self._tables[hook]
-        for name, factory in _call_table(hook, implementation, installed).items():
+        for name, factory in call_table(hook, implementation, installed).items():
             if name in table:
                 raise PluginError(
                     f"two plugins provide the {TABLES[hook]} {name!r}: {table[name][1]} and {installed}: "
@@ -247,7 +223,7 @@ class Registry:
             return
         entry, installed = self._import(hook, name)
         if isinstance(entry, type):
-            _check_compiled_classes(entry, installed)
+            check_compiled_classes(entry, installed)
 
     def _find(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
         found = self._tables[hook].get(name)
@@ -263,7 +239,7 @@ class Registry:
         """Return an entry of a table and its plugin; import the entry if the table has it as text."""
         entry, installed = self._find(hook, name)
         if isinstance(entry, str):
-            entry = _import_entry(entry, f"{TABLES[hook]} {name!r}", installed)
+            entry = import_entry(entry, f"{TABLES[hook]} {name!r}", installed)
             self._tables[hook][name] = (entry, installed)
         return entry, installed
 
@@ -288,7 +264,7 @@ class Registry:
             raise PluginError(
                 f"{TABLES[hook]} {name!r} of {installed} failed: {type(error).__name__}: {error}; {remedy}"
             ) from error
-        _check_compiled_classes(type(made), installed)
+        check_compiled_classes(type(made), installed)
         return made
 
     def media(self, name: str) -> MediaTransport:
@@ -312,7 +288,7 @@ class Registry:
                 f"{TABLES[hook]} {name!r} of {installed} returned {product!r}: must be a {base.__qualname__}; "
                 f"{installed.remedy}"
             )
-        _check_compiled_classes(type(product), installed)
+        check_compiled_classes(type(product), installed)
         return product
 
     def flow_control(self, name: str, params: FlowControlParams, report: Report) -> FlowControl:
@@ -371,67 +347,3 @@ class Registry:
     def idle_strategy(self, name: str, params: IdleStrategyParams) -> IdleStrategy:
         """Return a new idle strategy; one in plain Python is wrapped."""
         return adapt_idle_strategy(self._make("aeron_idle_strategies", name, params))
-
-
-def _import_entry(path: str, title: str, installed: InstalledPlugin) -> Any:
-    """Return the object at `module:name`; raise PluginError if it cannot be imported or its SPI version differs."""
-    module_name, _, name = path.partition(":")
-    try:
-        module = import_module(module_name)
-        _check_spi_version(module, installed)
-        return getattr(module, name)
-    except PluginError:
-        raise
-    except Exception as error:
-        raise PluginError(
-            f"{title} of {installed} cannot be imported ({path}): {type(error).__name__}: {error}; "
-            f"{installed.remedy}"
-        ) from error
-
-
-def _call_table(
-    hook: str, implementation: Callable[[], Mapping[str, Any]], installed: InstalledPlugin
-) -> Mapping[str, Any]:
-    try:
-        table = implementation()
-    except Exception as error:
-        raise PluginError(
-            f"{hook} of {installed} failed: {type(error).__name__}: {error}; {installed.remedy}"
-        ) from error
-    if not isinstance(table, Mapping):
-        raise PluginError(
-            f"{hook} of {installed} returned {type(table).__name__}: must be a mapping of names to factories, models "
-            f"or texts `module:name`; "
-            f"{installed.remedy}"
-        )
-    return table
-
-
-def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
-    built_for = getattr(module, "AERON_CORE_SPI_VERSION", None)
-    if built_for is None:
-        return
-    installed.spi_version = built_for
-    if built_for != wire.SPI_VERSION:
-        raise PluginError(
-            f"{installed} was built for SPI version {built_for}, this aeron-core has {wire.SPI_VERSION}: "
-            f"{REBUILD}"
-        )
-
-
-def _check_compiled_classes(kind: type, installed: InstalledPlugin) -> None:
-    """Raise PluginError for a class with compiled methods, its own or inherited, built for another SPI version.
-
-    Also for a plugin that does not define its version: after a change of the base classes, it calls wrong functions.
-    """
-    for cls in kind.__mro__:
-        if "__pyx_vtable__" not in vars(cls) or cls.__module__.startswith("aeron_core."):
-            continue
-        _check_spi_version(sys.modules.get(cls.__module__), installed)
-        if installed.spi_version is None:
-            raise PluginError(
-                f"{installed} has a compiled class, {cls.__module__}.{cls.__qualname__}, and no "
-                f"AERON_CORE_SPI_VERSION: it may be built for another SPI version than {wire.SPI_VERSION}, that of "
-                f"this aeron-core; define AERON_CORE_SPI_VERSION = wire.SPI_VERSION in {cls.__module__}, as "
-                "aeron_core.spi describes, and rebuild it"
-            )

@@ -12,7 +12,8 @@ from aeron_core._native import wire
 from aeron_core.cli.doctor.findings import Examination, Finding, Health, judged
 from aeron_core.driver.startup_settings import check_strategies, problem_of_profile
 from aeron_core.errors import PluginError
-from aeron_core.registry import REBUILD, InstalledPlugin, Registry
+from aeron_core.installed_plugin import REBUILD, InstalledPlugin
+from aeron_core.registry import Registry
 from aeron_core.version import COMMIT, DISTRIBUTION, VERSION
 
 _MIN_PYTHON: Final = (3, 11)
