@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from aeron_core.observation.drivers import find_drivers as find_drivers
     from aeron_core.observation.history import CounterHistory as CounterHistory
     from aeron_core.observation.history_writer import CounterHistoryWriter as CounterHistoryWriter
-    from aeron_core.observation.limits import Limitation as Limitation
-    from aeron_core.observation.limits import Party as Party
+    from aeron_core.observation.limitation import Limitation as Limitation
+    from aeron_core.observation.limitation import Party as Party
     from aeron_core.observation.limits import limitations as limitations
     from aeron_core.observation.log_parameters import LogParameters as LogParameters
     from aeron_core.observation.rates import CounterRates as CounterRates
@@ -48,10 +48,10 @@ _HOMES: Final = {
     "DriverObserver": "snapshots",
     "DriverSnapshot": "snapshots",
     "DriverState": "drivers",
-    "Limitation": "limits",
+    "Limitation": "limitation",
     "LogParameters": "log_parameters",
     "ObservedClient": "clients",
-    "Party": "limits",
+    "Party": "limitation",
     "ReceivedStream": "streams",
     "SentStream": "streams",
     "StreamKind": "streams",

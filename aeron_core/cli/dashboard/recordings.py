@@ -17,7 +17,7 @@ from aeron_core.cli.top.tables import UNKNOWN, rate_text
 from aeron_core.errors import AeronError
 from aeron_core.frozen import frozen
 from aeron_core.observation.counter_fields import fields_of
-from aeron_core.observation.limits import size_text
+from aeron_core.observation.limitation import size_text
 
 #: Seconds between two readings of an archive, and recordings of one that are read. Invented.
 ARCHIVE_INTERVAL_S: Final = 5.0

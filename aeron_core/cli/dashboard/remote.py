@@ -26,7 +26,7 @@ from aeron_core.cli.top.sources import DriverStatus, ObservedDriver, status_of
 from aeron_core.cli.top.tables import UNKNOWN
 from aeron_core.errors import AeronError, ConfigurationError, ProtocolError
 from aeron_core.metrics.scrape import ScrapedLag, is_set_back, scraped
-from aeron_core.observation.limits import size_text
+from aeron_core.observation.limitation import size_text
 from aeron_core.observation.snapshots import DriverSnapshot
 
 # All are invented.

@@ -18,7 +18,7 @@ from aeron_core.cli.dashboard.documents import Json, clipped, rounded
 from aeron_core.cli.text_table import counted
 from aeron_core.cli.top.sources import DriverStatus, Moment, ObservedDriver
 from aeron_core.cli.top.tables import is_limited, rate_text
-from aeron_core.observation.limits import Limitation, Party
+from aeron_core.observation.limitation import Limitation, Party
 from aeron_core.observation.streams import ReceivedStream, SentStream, StreamKind, StreamSession, Subscriber
 
 #: Nodes of a column, and streams that the text of a node names. Invented.

@@ -16,7 +16,7 @@ from aeron_core.cli.plots.series import Series
 from aeron_core.cli.text_table import counted
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.concurrent.loss_report import LossEntry
-from aeron_core.observation.limits import size_text
+from aeron_core.observation.limitation import size_text
 
 _MS_PER_S: Final = 1000
 # Invented: with more lines, their colours repeat. A history may have any number of streams.

@@ -18,7 +18,7 @@ from aeron_core.cli.top.sources import DriverStatus, Moment, ObservedDriver
 from aeron_core.cli.top.tables import UNKNOWN, is_limited, rate_text
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.frozen import frozen
-from aeron_core.observation.limits import Limitation, Party, size_text
+from aeron_core.observation.limitation import Limitation, Party, size_text
 from aeron_core.observation.streams import ReceivedStream, SentStream, StreamSession, lag
 
 #: Styles of terminals that are legible on light and dark backgrounds.

@@ -17,7 +17,8 @@ from typing import Final, Protocol
 from aeron_core.errors import AeronError
 from aeron_core.frozen import frozen
 from aeron_core.observation.drivers import DriverState, states_of
-from aeron_core.observation.limits import Limitation, limitations
+from aeron_core.observation.limitation import Limitation
+from aeron_core.observation.limits import limitations
 from aeron_core.observation.mapped_directories import MappedDirectories
 from aeron_core.observation.rates import CounterRates, rates_between
 from aeron_core.observation.snapshots import DriverObserver, DriverSnapshot

@@ -15,7 +15,7 @@ from aeron_core.cli.dashboard.remote import RemoteSource, without_repetitions
 from aeron_core.cli.top.sources import DriverStatus, ObservedDriver
 from aeron_core.errors import ConfigurationError
 from aeron_core.observation import limitations
-from aeron_core.observation.limits import Party
+from aeron_core.observation.limitation import Party
 
 
 def test_the_subscriber_on_another_host_that_holds_a_stream_back_is_found_by_its_dashboard():
