@@ -4,7 +4,8 @@
     lost      -> connected    an attempt succeeds; failed ones are repeated after growing delays
     any       -> closed       by the program, or because the policy gives up
 
-Not here: opening a plain client (connector), and handlers of the program (program_handlers).
+Not here: opening a plain client (connector), the times of a loss (outage), and handlers of the program
+(program_handlers).
 It runs on a thread of its own, which sleeps between checks, or in `do_work` of the program; events are delivered there.
 One lock guards the lists, and is never held while the plain client or a handler is called: the plain client calls back
 under its own lock.
@@ -30,6 +31,7 @@ from aeron_core.resilient.events import (
     ReconnectFailed,
     Restored,
 )
+from aeron_core.resilient.outage import Outage
 from aeron_core.resilient.peer_watch import ResilientPeerWatch
 from aeron_core.resilient.policy import ReconnectPolicy, Retry
 from aeron_core.resilient.program_handlers import ProgramHandlers
@@ -49,9 +51,6 @@ _NS_PER_S: Final = 1_000_000_000
 _ANSWER_PAUSE_S: Final = 0.001
 _MIN_PAUSE_S: Final = 0.00002
 _MAX_PAUSE_S: Final = 0.01
-# After a longer break of the supervisor its process was stopped or starved: the driver may have timed it out before. An
-# invented number, far above the check interval and below the client liveness timeout of a driver.
-_BREAK_NS: Final = 2 * _NS_PER_S
 
 AnyResource = ResilientResource[Any]
 
@@ -85,15 +84,10 @@ class Supervisor:
         self._resources: dict[int, AnyResource] = {}
         self._restorations: list[Restoration[Any]] = []
         self._watches: list[ResilientPeerWatch] = []
-        # When the gap began, on the client's clock; None while everything is restored.
-        self._gap_ns: int | None = None
-        # When the client was lost for the last time; later than the begin of the gap if something was still missing.
-        self._lost_ns = 0
-        self._heartbeat_ms = 0
         # Before the first plain client is opened: its close at the exit must not look like a loss.
         close_at_exit(self.close_at_exit, CLIENT)
-        now_ns = clock.nano_time()
-        self._alive_ns = self._stepped_ns = self._checked_ns = now_ns
+        self._checked_ns = clock.nano_time()
+        self._outage = Outage(self._checked_ns)
         self._connector = Connector(fields, clock, self.handlers, driver_invoker, self.wake)
         self._conductor, self.last = self._connector.open(waits=True)
         self._aeron: Aeron | None = self.last
@@ -186,7 +180,8 @@ class Supervisor:
             self._resources[id(resource)] = resource
             if aeron is not None and aeron is self._aeron:
                 return
-            resource.begin_gap(self.clock.nano_time() if self._gap_ns is None else self._gap_ns)
+            begin_ns = self._outage.begin_ns
+            resource.begin_gap(self.clock.nano_time() if begin_ns is None else begin_ns)
             if self._aeron is not None:
                 self._restorations.append(self._restoration(resource, self._aeron))
         self.wake()
@@ -271,7 +266,7 @@ class Supervisor:
         if aeron.is_closed:
             cause = self._conductor.cause
         else:
-            self._note_heartbeat(now_ns)
+            self._outage.note_heartbeat(self._conductor.driver.heartbeat_ms, now_ns)
             if now_ns - self._checked_ns < int(self._policy.check_interval_s * _NS_PER_S):
                 return 0
             self._checked_ns = now_ns
@@ -287,36 +282,24 @@ class Supervisor:
             self._aeron = None
             self._cause = cause
             self._restorations.clear()
-            self._lost_ns = self._alive_ns
-            if self._gap_ns is None:
-                self._gap_ns = self._alive_ns
-            else:
+            if self._outage.begin_ns is not None:
                 # Lost again before everything was restored: the delay bounds the rate of such losses.
                 self._retry.postpone(now_ns)
+            begin_ns = self._outage.note_loss()
             lost, watches = list(self._resources.values()), list(self._watches)
         for resource in lost:
-            resource.begin_gap(self._gap_ns)
+            resource.begin_gap(begin_ns)
         self.handlers.emit(
             Disconnected(
                 cause=cause or ClosedError("the plain client was closed"),
                 driver_identity=aeron.driver_identity,
                 client_id=aeron.client_id,
-                silent_s=(now_ns - self._alive_ns) / _NS_PER_S,
+                silent_s=self._outage.silent_s(now_ns),
             )
         )
         for watch in watches:
             watch.lose(self.handlers.run)
         return 1
-
-    def _note_heartbeat(self, now_ns: int) -> None:
-        """Record when the driver's heartbeat changed; not after a break, which may have timed the client out."""
-        heartbeat_ms = self._conductor.driver.heartbeat_ms
-        was_broken = now_ns - self._stepped_ns > _BREAK_NS
-        self._stepped_ns = now_ns
-        if heartbeat_ms != self._heartbeat_ms and not was_broken:
-            self._heartbeat_ms = heartbeat_ms
-            if heartbeat_ms > 0:
-                self._alive_ns = now_ns
 
     def _attempt(self, now_ns: int) -> int:
         previous = self.last
@@ -335,7 +318,7 @@ class Supervisor:
         if is_closed:
             aeron.close()
             return 1
-        self._heartbeat_ms, self._alive_ns, self._stepped_ns = conductor.driver.heartbeat_ms, now_ns, now_ns
+        self._outage.note_connection(conductor.driver.heartbeat_ms, now_ns)
         # A resource that stays refused must not make the limits of the policy include earlier losses. The delay stays
         # until everything is restored.
         attempt, self._retry.attempts = self._retry.attempts + 1, 0
@@ -345,7 +328,7 @@ class Supervisor:
                 driver_identity=aeron.driver_identity,
                 client_id=aeron.client_id,
                 attempt=attempt,
-                duration_s=self._elapsed_s(now_ns),
+                duration_s=self._outage.elapsed_s(now_ns),
             )
         )
         return 1
@@ -353,11 +336,10 @@ class Supervisor:
     def _attempt_failed(self, error: Exception, now_ns: int) -> None:
         delay_s = self._retry.failed(now_ns)
         self._cause = error
-        attempts, elapsed_s = self._retry.attempts, self._elapsed_s(now_ns)
+        attempts, elapsed_s = self._retry.attempts, self._outage.elapsed_s(now_ns)
         max_attempts, max_elapsed_s = self._policy.max_attempts, self._policy.max_elapsed_s
         is_last = max_attempts is not None and attempts >= max_attempts
-        lost_s = (now_ns - self._lost_ns) / _NS_PER_S
-        if is_last or (max_elapsed_s is not None and lost_s >= max_elapsed_s):
+        if is_last or (max_elapsed_s is not None and self._outage.since_loss_s(now_ns) >= max_elapsed_s):
             with self._lock:
                 if self._is_closed:
                     return
@@ -386,10 +368,12 @@ class Supervisor:
                 work += self._report_images(resource, now_ns)
         with self._lock:
             self._restorations = [one for one in self._restorations if not one.is_done]
-            is_restored = not self._restorations and self._gap_ns is not None and self.current is not None
-            elapsed_s = self._elapsed_s(now_ns)
+            is_missing = self._outage.begin_ns is not None
+            is_restored = not self._restorations and is_missing and self.current is not None
+            elapsed_s = self._outage.elapsed_s(now_ns)
             if is_restored:
-                self._gap_ns, self._cause = None, None
+                self._outage.end()
+                self._cause = None
                 self._retry.reset()
         if is_restored and not self._is_closed:
             self.handlers.emit(Restored(duration_s=elapsed_s))
@@ -410,6 +394,3 @@ class Supervisor:
 
     def _restoration(self, resource: AnyResource, aeron: Aeron) -> Restoration[Any]:
         return Restoration(resource, aeron, self._policy, self.handlers.emit)
-
-    def _elapsed_s(self, now_ns: int) -> float:
-        return 0.0 if self._gap_ns is None else (now_ns - self._gap_ns) / _NS_PER_S
