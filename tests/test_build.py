@@ -225,6 +225,23 @@ def test_a_build_reports_progress_in_one_line_of_a_terminal_or_every_25_modules(
     assert done.stderr.decode() == f"{counts[1]}\n{counts[3]}\n{in_one_line}\n"
 
 
+def output_of_translation(program: str, folder: Path) -> str:
+    """Return the output of a program that translates modules in a folder; skip the test without its Cython."""
+    cython = pytest.importorskip("Cython")
+    if not cython.__version__.startswith("3.3."):
+        pytest.skip("another release is translated by Cython alone")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 UNCHANGED = """
 import os, sys
 from pathlib import Path
@@ -256,9 +273,6 @@ changed()
 
 @pytest.mark.system
 def test_a_module_whose_c_code_a_translation_has_not_changed_is_named(tmp_path):
-    cython = pytest.importorskip("Cython")
-    if not cython.__version__.startswith("3.3."):
-        pytest.skip("another release is translated by Cython alone")
     (tmp_path / "base.py").write_text("class Base:\n    pass\n")
     (tmp_path / "base.pxd").write_text("cdef class Base:\n    cdef int first\n")
     (tmp_path / "derived.py").write_text("class Derived(Base):\n    pass\n")
@@ -266,18 +280,10 @@ def test_a_module_whose_c_code_a_translation_has_not_changed_is_named(tmp_path):
     (tmp_path / "other.py").write_text("")
     (tmp_path / "other.pxd").write_text("")
 
-    done = subprocess.run(
-        [sys.executable, "-c", UNCHANGED],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    output = output_of_translation(UNCHANGED, tmp_path)
 
-    assert done.returncode == 0, done.stderr
     # At first all are new; a comment changes nothing; an attribute changes both, and the third is not translated.
-    assert done.stdout.splitlines() == ["", "base derived", ""]
+    assert output.splitlines() == ["", "base derived", ""]
 
 
 NEEDED = """
@@ -303,9 +309,6 @@ assert "LIMIT = 42" in translated()
 @pytest.mark.system
 @pytest.mark.parametrize("names", ["constants", "constants as limits", "(\n    constants,\n)"])
 def test_a_module_is_translated_again_if_constants_have_changed_that_it_needs(tmp_path, names):
-    cython = pytest.importorskip("Cython")
-    if not cython.__version__.startswith("3.3."):
-        pytest.skip("another release is translated by Cython alone")
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -313,16 +316,7 @@ def test_a_module_is_translated_again_if_constants_have_changed_that_it_needs(tm
     (tmp_path / "user.py").write_text("")
     (tmp_path / "user.pxd").write_text(f"from package cimport {names}\n")
 
-    done = subprocess.run(
-        [sys.executable, "-c", NEEDED],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr
+    output_of_translation(NEEDED, tmp_path)
 
 
 NEWER = """
