@@ -22,6 +22,58 @@ cdef class PointerList:
         self._items[index] = self._items[self.size]
 
 
+cdef struct QuietEntry:
+    int64_t deadline_ns     # due at this time
+    const uint64_t *tails   # three counters in a log, or NULL
+    uint64_t seen           # their sum, as last seen: they only grow
+    PyObject *item
+    int32_t *index          # of the entry, kept for its owner
+    int32_t attention
+
+
+# Kinds of attention to the tails of an entry.
+cdef enum:
+    WHEN_LOOKING            # looked at if the caller of `begin` wants to
+    ALWAYS                  # looked at in each turn
+    RESTLESS                # as ALWAYS, and counted
+
+
+@cython.final
+cdef class QuietList:
+    cdef QuietEntry *_entries
+    cdef readonly int32_t size
+    cdef readonly int32_t restless  # entries with the attention RESTLESS
+    cdef int32_t _capacity
+    cdef int32_t _next              # index
+    cdef int32_t _left              # entries to check since `begin`
+    cdef bint _is_looking
+
+    # Add an item, whose `index` is kept up to date, and is -1 once the item is removed.
+    cdef int32_t add(
+        self, PyObject *item, int32_t *index, int64_t deadline_ns, const uint64_t *tails, uint64_t seen,
+        int32_t attention
+    ) except -1 nogil
+    # The last entry takes the place of the removed one.
+    cdef void remove(self, int32_t index) noexcept nogil
+    # Begin a turn of `count` entries. One of all entries checks each of them.
+    cdef void begin(self, int32_t count, bint is_looking) noexcept nogil
+    # Return the next item of the turn that is due or has other tails, NULL at its end. The caller removes it.
+    cdef PyObject *take(self, int64_t now_ns) noexcept nogil
+
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    /* Tails of a log are only added to, so that their sum changes with each of them. It orders nothing. */
+    static inline uint64_t ac_sum_of_tails(const uint64_t *tails)
+    {
+        return __atomic_load_n(tails, __ATOMIC_RELAXED) + __atomic_load_n(tails + 1, __ATOMIC_RELAXED)
+            + __atomic_load_n(tails + 2, __ATOMIC_RELAXED);
+    }
+    """
+    uint64_t sum_of_tails "ac_sum_of_tails"(const uint64_t *tails) noexcept nogil
+
+
 cdef struct LongEntry:
     int64_t key
     int64_t value

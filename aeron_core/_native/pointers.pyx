@@ -63,6 +63,70 @@ cdef class PointerList:
         return False
 
 
+@cython.final
+cdef class QuietList:
+    """Borrowed references that wait for a time or for a change of a log, packed for many to be checked in one pass."""
+
+    def __dealloc__(self):
+        free(self._entries)
+
+    cdef int32_t add(
+        self, PyObject *item, int32_t *index, int64_t deadline_ns, const uint64_t *tails, uint64_t seen,
+        int32_t attention
+    ) except -1 nogil:
+        cdef QuietEntry *entry
+        cdef int32_t capacity
+        if self.size == self._capacity:
+            capacity = max(INITIAL_CAPACITY, self._capacity * 2)
+            entry = <QuietEntry *>realloc(self._entries, capacity * sizeof(QuietEntry))
+            if entry == NULL:
+                return raise_no_memory()
+            self._entries = entry
+            self._capacity = capacity
+        entry = self._entries + self.size
+        entry.deadline_ns = deadline_ns
+        entry.tails = tails
+        entry.seen = seen
+        entry.item = item
+        entry.index = index
+        entry.attention = attention
+        index[0] = self.size
+        self.size += 1
+        self.restless += attention == RESTLESS
+        return 0
+
+    cdef void remove(self, int32_t index) noexcept nogil:
+        self.restless -= self._entries[index].attention == RESTLESS
+        self._entries[index].index[0] = -1
+        self.size -= 1
+        if index < self.size:
+            self._entries[index] = self._entries[self.size]
+            self._entries[index].index[0] = index
+
+    cdef void begin(self, int32_t count, bint is_looking) noexcept nogil:
+        self._left = count
+        self._is_looking = is_looking
+        # From the first one: while items are removed, a turn that begins in the middle would check some twice.
+        if count >= self.size:
+            self._next = 0
+
+    cdef PyObject *take(self, int64_t now_ns) noexcept nogil:
+        cdef QuietEntry *entry
+        while self._left > 0 and self.size > 0:
+            self._left -= 1
+            if self._next >= self.size:
+                self._next = 0
+            entry = self._entries + self._next
+            if entry.deadline_ns <= now_ns or (
+                entry.tails != NULL
+                and (self._is_looking or entry.attention != WHEN_LOOKING)
+                and sum_of_tails(entry.tails) != entry.seen
+            ):
+                return entry.item
+            self._next += 1
+        return NULL
+
+
 cdef int32_t slot_of(int64_t key, int32_t mask) noexcept nogil:
     # Fibonacci hashing: consecutive ids spread over the table.
     return <int32_t>((<uint64_t>key * HASH_MULTIPLIER) >> 33) & mask

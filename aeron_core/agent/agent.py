@@ -40,6 +40,18 @@ class Agent:
         """
         return False
 
+    def hear(self, is_heard: bool) -> int:
+        """Look at everything in the next duty cycle; `is_heard`: after it, only at what does not ring the bell.
+
+        Called on the agent's thread without the GIL when its bell is armed, was rung, or is not used any more. Returns
+        0.
+        """
+        return 0
+
+    def has_received(self) -> bool:
+        """Return whether the last duty cycle received something from a descriptor, even if it counts as no work."""
+        return False
+
     def descriptors(self) -> list[int]:
         """Return descriptors that are readable when there is work; they stay the same and open until `on_close`."""
         return []
@@ -109,6 +121,19 @@ class CompositeAgent(Agent):
             if not cython.cast(Agent, self._pointers.at(index)).may_rest():
                 return False
         return True
+
+    def hear(self, is_heard: bool) -> int:
+        """See `Agent.hear`."""
+        for index in range(self._pointers.size):
+            cython.cast(Agent, self._pointers.at(index)).hear(is_heard)
+        return 0
+
+    def has_received(self) -> bool:
+        """See `Agent.has_received`."""
+        for index in range(self._pointers.size):  # noqa: SIM110 - a generator needs the GIL
+            if cython.cast(Agent, self._pointers.at(index)).has_received():
+                return True
+        return False
 
     def descriptors(self) -> list[int]:
         """See `Agent.descriptors`."""

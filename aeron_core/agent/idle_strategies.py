@@ -5,11 +5,17 @@ Source: aeron_agent.c; `signal` is specific to aeron-core.
 
 from __future__ import annotations
 
+from typing import Final
+
 from aeron_core._native import park
 from aeron_core._native.park import Bell
 from aeron_core._native.semaphore import NamedSemaphore
 from aeron_core.agent.agent import Agent
 from aeron_core.spi.idle_strategy import IdleStrategy
+
+#: Longest wait after a bell was armed, before the agent looks at everything once more. Invented: the longest sleep of
+#: the default idle strategy of the reference.
+FIRST_WAIT_NS: Final = 1_000_000
 
 
 class NoOpIdleStrategy(IdleStrategy):
@@ -53,14 +59,74 @@ class SleepIdleStrategy(IdleStrategy):
         return 0
 
 
+class BellWait:
+    """Waits of one thread for its bell; without a bell it does nothing."""
+
+    _is_heard: bool  # all three are False in a new object of the compiled class
+    _is_first: bool
+    _was_ready: bool
+
+    def __init__(self) -> None:
+        self._bell = Bell()
+        self._agent = Agent("")
+        self._first_ns = FIRST_WAIT_NS
+
+    def attach(self, agent: Agent, bell: Bell) -> None:
+        """Wait for a bell, in the thread of an agent."""
+        self._agent = agent
+        self._bell = bell
+        self._is_attached = True
+
+    def is_attached(self) -> bool:
+        """Return whether there is a bell."""
+        return self._is_attached
+
+    def wait(self, duration_ns: int, rest_ns: int) -> int:
+        """Arm the bell, or wait for it if it is: up to `rest_ns` while the agent rests, else `duration_ns`.
+
+        Returns 0.
+        """
+        if not self._bell.is_armed():
+            # Run one more duty cycle: it finds what was stored before the flag was visible. Whatever is stored later
+            # rings.
+            self._bell.arm()
+            self._is_heard = True
+            self._is_first = True
+            return self._agent.hear(True)
+        if self._is_first:
+            duration_ns = min(duration_ns, self._first_ns)
+        elif rest_ns > duration_ns and self._agent.may_rest():
+            duration_ns = rest_ns
+        # A descriptor ended the last wait, but the duty cycle received nothing: it may stay readable, such as that of a
+        # socket with an error. Do not watch it this time.
+        self._was_ready = self._bell.wait(duration_ns, not self._was_ready or self._agent.has_received())
+        if self._is_first or not self._bell.is_armed():
+            # After the first wait, look once more, though nothing rang: a store that another processor had not made
+            # visible when the flag was set, and whose ring came too early to see the flag, is visible now.
+            self._is_first = False
+            self._agent.hear(True)
+        return 0
+
+    def stop(self) -> int:
+        """Disarm the bell: there is work. Returns 0."""
+        self._was_ready = False
+        if self._is_heard:
+            self._is_heard = False
+            self._bell.disarm()
+            self._agent.hear(False)
+        return 0
+
+    def push(self) -> None:
+        """Make the current or next wait end at once; any thread may call it."""
+        self._bell.push()
+
+
 class BackoffIdleStrategy(IdleStrategy):
     """Spins `max_spins` times, then yields `max_yields` times, then sleeps until work resets it.
 
     The first sleep takes `min_park_ns`; each following one twice the last, at most `max_park_ns`. After `attach`, a
     bell ends a sleep of that length early, and sleeps while the agent rests take longer.
     """
-
-    _agent: Agent
 
     def __init__(self, max_spins: int, max_yields: int, min_park_ns: int, max_park_ns: int) -> None:
         self._max_spins = max_spins
@@ -69,16 +135,14 @@ class BackoffIdleStrategy(IdleStrategy):
         self._max_park_ns = max_park_ns
         self._park_ns = min_park_ns
         self._rest_ns = max_park_ns
-        self._bell: Bell | None = None
-        self._was_ready = False
+        self._wait = BellWait()
 
     def attach(self, agent: Agent, bell: Bell, rest_ns: int) -> None:
         """End sleeps early with `bell`, and let them take `rest_ns` while the agent may rest; call before `idle`.
 
         For `rest_ns` below `max_park_ns`, no sleep takes longer than that.
         """
-        self._agent = agent
-        self._bell = bell
+        self._wait.attach(agent, bell)
         self._rest_ns = max(rest_ns, self._max_park_ns)
 
     def idle(self, work_count: int) -> int:
@@ -91,43 +155,24 @@ class BackoffIdleStrategy(IdleStrategy):
         elif self._yields < self._max_yields:
             self._yields += 1
             park.yield_thread()
-        elif self._bell is None or self._park_ns < self._max_park_ns:
+        elif self._park_ns < self._max_park_ns or not self._wait.is_attached():
             # While messages follow each other closely, a ring for each short sleep would cost publishers a system call,
             # and the sender would find one message each time instead of a batch.
             park.sleep_ns(self._park_ns)
             self._park_ns = min(self._park_ns * 2, self._max_park_ns)
-        elif not self._bell.is_armed():
-            # Run one more duty cycle: it finds what was stored before the flag was visible. Whatever is stored later
-            # rings.
-            self._bell.arm()
         else:
-            self._park()
+            self._wait.wait(self._max_park_ns, self._rest_ns)
         return 0
 
     def wake(self) -> None:
         """See `IdleStrategy.wake`; without a bell, the sleep ends by itself."""
-        if self._bell is not None:
-            self._bell.push()
+        self._wait.push()
 
     def _restart(self) -> int:
         self._spins = 0
         self._yields = 0
         self._park_ns = self._min_park_ns
-        self._was_ready = False
-        if self._bell is not None:
-            self._bell.disarm()
-        return 0
-
-    def _park(self) -> int:
-        if self._bell is None:
-            return 0
-        duration_ns = self._max_park_ns
-        if self._rest_ns > duration_ns and self._agent.may_rest():
-            duration_ns = self._rest_ns
-        # A descriptor ended the last wait, but the duty cycle found no work: it may stay readable, such as that of a
-        # socket with an error. Do not watch it this time.
-        self._was_ready = self._bell.wait(duration_ns, not self._was_ready)
-        return 0
+        return self._wait.stop()
 
 
 class SignalIdleStrategy(IdleStrategy):
@@ -142,34 +187,28 @@ class SignalIdleStrategy(IdleStrategy):
     def __init__(self, name: str, bound_ns: int) -> None:
         self.semaphore = NamedSemaphore(name, create=True)
         self._bound_ns = bound_ns
-        self._bell: Bell | None = None
-        self._was_ready = False
+        self._wait = BellWait()
 
-    def attach(self, bell: Bell) -> None:
+    def attach(self, agent: Agent, bell: Bell) -> None:
         """Wait for `bell` instead of the semaphore; call before `idle`."""
-        self._bell = bell
+        self._wait.attach(agent, bell)
 
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
-        if self._bell is None:
-            if work_count <= 0:
-                self.semaphore.wait(self._bound_ns)
-        elif work_count > 0:
-            self._was_ready = False
-            self._bell.disarm()
-        elif not self._bell.is_armed():
-            # As in `BackoffIdleStrategy`: look once more.
-            self._bell.arm()
+        if work_count > 0:
+            self._wait.stop()
+        elif self._wait.is_attached():
+            self._wait.wait(self._bound_ns, self._bound_ns)
         else:
-            self._was_ready = self._bell.wait(self._bound_ns, not self._was_ready)
+            self.semaphore.wait(self._bound_ns)
         return 0
 
     def wake(self) -> None:
         """Make the current or next wait end at once; any thread may call it."""
-        if self._bell is None:
-            self.semaphore.signal()
+        if self._wait.is_attached():
+            self._wait.push()
         else:
-            self._bell.push()
+            self.semaphore.signal()
 
     def close(self) -> None:
         """Remove the semaphore's name, so that other processes no longer find it; repeating it has no effect."""

@@ -306,7 +306,7 @@ class MediaDriver:
         for ring in rings:
             ring.wake_with(bell=bell)
         if isinstance(strategy, SignalIdleStrategy):
-            strategy.attach(bell)
+            strategy.attach(agent, bell)
         else:
             # The longest sleep is kept if a user has set it.
             is_set = bool(getattr(self._settings, f"{role}_idle_strategy_init_args"))

@@ -1,5 +1,5 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from aeron_core._native cimport positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer
@@ -23,6 +23,9 @@ cdef class LogBuffer:
     cpdef int64_t raw_tail_acquire(self, int32_t index) except? -1985229329 nogil
     cpdef int32_t active_term_count_acquire(self) except? -1985229329 nogil
     cpdef int64_t producer_position(self) except? -1985229329 nogil
+    # The tails of the three partitions, for `sum_of_tails`; valid as long as the log.
+    cdef inline const uint64_t *tails(self) noexcept nogil:
+        return <const uint64_t *>(self.buffer._address + self.metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET)
     cpdef bint rotate(self, int32_t current_term_count, int32_t current_term_id) except -1 nogil
     cpdef bint is_connected(self) except -1 nogil
     cpdef int set_is_connected(self, bint value) except -1 nogil

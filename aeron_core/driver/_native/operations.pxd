@@ -5,8 +5,8 @@ cpdef enum:
     # Up to this many endpoints are all polled; if there are more, only those that are ready or that the kernel cannot
     # watch. Source: AERON_UDP_TRANSPORT_POLLER_ITERATION_THRESHOLD.
     POLL_ALL_LIMIT = 5
-    # Streams that an agent visits in each duty cycle even if they are quiet, see `StreamTurns`. Invented: as many as cost
-    # less than one poll of a socket.
+    # Quiet streams that an agent checks in each duty cycle, see `StreamTurns`. Invented: as many as cost less than one poll
+    # of a socket.
     QUIET_STREAMS_PER_CYCLE = 16
     # Bytes that publishers of an IPC stream can claim while the sender rests for 16 ms, if they do not ring. Invented: at
     # 500 MB/s they do not wait for it.
@@ -24,6 +24,8 @@ cpdef enum:
     REMOVE_SPY                   # publication, subscriber position; answered by RELEASED
     ADD_IPC_SUBSCRIBER           # publication, subscriber position; answered by LINKED
     REMOVE_IPC_SUBSCRIBER        # publication, subscriber position; answered by RELEASED
+    VISIT_NETWORK_PUBLICATION    # publication, of which the conductor has changed something
+    VISIT_IPC_PUBLICATION        # the same
     # Conductor to Receiver
     ADD_RECEIVE_ENDPOINT = 32    # endpoint
     REMOVE_RECEIVE_ENDPOINT      # endpoint; answered by RELEASED
@@ -43,6 +45,7 @@ cpdef enum:
     ADD_IMAGE_CONNECTION         # image, connection
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
     ELICIT_SETUP                 # dispatcher, endpoint whose control address gets the request; session id, stream id
+    VISIT_IMAGE                  # image, of which the conductor has changed something
     # Agents to the conductor
     RELEASED = 64                # target and subject of the removal; its operation
     LINKED                       # target and subject of the addition; its operation; the join position

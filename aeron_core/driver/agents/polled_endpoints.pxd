@@ -14,6 +14,7 @@ cdef class PolledEndpoints:
     cdef PointerList _unwatched     # endpoints that the kernel cannot watch
     cdef ReadinessSet _watched      # endpoints that it watches
     cdef bint _is_watching          # whether the last poll was of unwatched and ready endpoints, not of all
+    cdef bint has_received          # whether the last poll found something
     cdef int32_t _next              # next index of a walk: 0, except after an endpoint that raised
     cdef int32_t _next_ready        # next index of the list of ready endpoints: 0, except after one that raised
     cdef int32_t _ready_count       # watched endpoints that had data at the last check
@@ -22,8 +23,9 @@ cdef class PolledEndpoints:
     cdef int32_t append(self, PyObject *endpoint) except -1 nogil
     cdef int32_t remove(self, PyObject *endpoint) except -1 nogil
     cdef bint are_watched(self) noexcept nogil
-    @cython.locals(index=int32_t, work=int32_t, is_watching=cython.bint)
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil
+    @cython.locals(index=int32_t, work=int32_t, is_watching=cython.bint)
+    cdef int32_t _poll(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t, work=int32_t)
     cdef int32_t _walk(self, PointerList endpoints, int64_t now_ns) except -1 nogil
     cdef int32_t _descriptor_of(self, PyObject *endpoint) except -1 nogil

@@ -20,8 +20,9 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 class PolledEndpoints:
     """Endpoints that one agent polls; base of the lists of the sender and of the receiver."""
 
-    # The compiled class sets all four to 0. `_next` and `_next_ready` are the indexes at which a loop over the
+    # The compiled class sets all five to 0. `_next` and `_next_ready` are the indexes at which a loop over the
     # endpoints begins: 0, unless an endpoint raised an exception in the last loop.
+    has_received: bool
     _is_watching: bool
     _next: int
     _next_ready: int
@@ -63,6 +64,11 @@ class PolledEndpoints:
         If an endpoint raises, so does this method; the next call continues with the endpoint after it, so that it
         cannot starve the others.
         """
+        work = self._poll(now_ns)
+        self.has_received = work > 0
+        return work
+
+    def _poll(self, now_ns: int) -> int:
         # For a few endpoints, receiving from each is cheaper than asking the kernel first which of them are ready.
         is_watching = self._all.size > operations.POLL_ALL_LIMIT
         if is_watching != self._is_watching:

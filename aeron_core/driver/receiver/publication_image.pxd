@@ -2,11 +2,12 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aeron_core._native cimport positions, wire
+from aeron_core._native cimport pointers, positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.park cimport Bell
+
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.receiver.awaited_images cimport AwaitedImages
@@ -70,7 +71,7 @@ cdef class PublicationImage:
 
     cdef StreamActivity activity
 
-    cdef bint is_quiet(self, int64_t now_ns) except -1 nogil
+    cdef bint calm(self, int64_t now_ns) except -1 nogil
     cdef int32_t await_data(self, int64_t permit) noexcept nogil
     cdef int32_t _set_permit(self, int64_t permit) noexcept nogil
     cdef int32_t release_permit(self) except -1 nogil
@@ -98,8 +99,10 @@ cdef class PublicationImage:
     cdef int32_t _advance(self, int64_t rebuilt, int64_t after, int64_t hwm) except -1 nogil
     @cython.locals(position=int64_t)
     cdef bint may_rest(self) except -1 nogil
-    @cython.locals(session=int64_t, work=int32_t)
+    @cython.locals(work=int32_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
+    @cython.locals(session=int64_t, work=int32_t)
+    cdef int32_t _send_pending(self, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int32_t)
     cdef int32_t _send_error_if_due(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t, sent=int32_t)

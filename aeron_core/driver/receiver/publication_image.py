@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import cython
 from cython.cimports.cpython.ref import PyObject
 
-from aeron_core._native import positions, wire
+from aeron_core._native import pointers, positions, wire
 from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.park import Bell
 from aeron_core.driver._native import operations
@@ -130,9 +130,16 @@ class PublicationImage:
             self._counted_permit = operations.NO_PERMIT
         return 0
 
-    def is_quiet(self, now_ns: int) -> bool:
-        """Return whether nothing moved for ACTIVE_NS, the timers were checked lately, and everything is consumed."""
-        return self.activity.is_over(now_ns)
+    def calm(self, now_ns: int) -> bool:
+        """Make the image quiet if nothing moved for ACTIVE_NS, no timer is due, and everything is consumed.
+
+        Returns whether it is quiet.
+        """
+        if not self.activity.is_over(now_ns):
+            return False
+        # Only packets and commands give it work: there is no log to look at.
+        self.activity.calm(cython.NULL, 0, pointers.WHEN_LOOKING)
+        return True
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
         """Add a subscriber at the position of the slowest one, at most the rebuild position; return that position."""
@@ -160,17 +167,23 @@ class PublicationImage:
         # Release: when the receiver thread finds the flag set, it also finds the error code and the text.
         self._is_rejected.set_release(1)
 
-    def announce_responses(self, session_id: int) -> None:
+    def announce_responses(self, session_id: int) -> bool:
         """Send the session id of the responses to the sender, at once and with each periodic status message.
 
-        Called by the conductor.
+        Called by the conductor. Returns whether the receiver must visit the image: the session is another one.
         """
         # The lower half is the session id; bit 32 is set, so that 0 means "no responses".
-        self._response_session.set_release(1 << 32 | (session_id & 0xFFFFFFFF))
+        return self._announce(1 << 32 | (session_id & 0xFFFFFFFF))
 
-    def announce_no_responses(self) -> None:
-        """Stop announcing responses; called by the conductor."""
-        self._response_session.set_release(0)
+    def announce_no_responses(self) -> bool:
+        """Stop announcing responses; called by the conductor. See `announce_responses`."""
+        return self._announce(0)
+
+    def _announce(self, session: int) -> bool:
+        if self._response_session.get_acquire() == session:
+            return False
+        self._response_session.set_release(session)
+        return True
 
     def insert_packet(  # noqa: PLR0913
         self,
@@ -266,7 +279,9 @@ class PublicationImage:
         ):
             self._on_end_of_stream(flags & wire.DATA_FLAG_REVOKED != 0)
         # The sender has sent up to here: whatever is missing below is a gap, even if nothing more is sent.
-        self.hwm_position.propose_max_release(position)
+        if position > self.hwm_position.get():
+            self.activity.wake()
+            self.hwm_position.set_release(position)
         self._counters.heartbeats_received.increment_release()
         return wire.DATA_HEADER_LENGTH
 
@@ -363,6 +378,12 @@ class PublicationImage:
     def send_pending(self, now_ns: int) -> int:
         """Send the status message, error or measurement that is due; return how many were due, 0 to 2."""
         self.activity.visit(now_ns)
+        work = self._send_pending(now_ns)
+        if self._is_status_message_enabled:
+            self.activity.remind(self._sm_deadline_ns + 1)
+        return work
+
+    def _send_pending(self, now_ns: int) -> int:
         # Errors replace status messages: without status messages the sender times this receiver out.
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)

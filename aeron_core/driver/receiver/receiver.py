@@ -4,7 +4,7 @@ A duty cycle takes the GIL only to call plain Python, such as a plugin's strateg
 All images and endpoints are borrowed references: the conductor keeps each one alive until it has received RELEASED for
 it. If a stream raises, the next call of `do_work` continues with the one after it, so that a broken stream cannot
 starve the others. Only active images are visited in every duty cycle: those that received data or moved lately, or have
-data to read. Quiet ones are visited in turns.
+data to read. Quiet ones wait for a timer or a packet.
 Source: aeron_driver_receiver.c.
 """
 
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import cython
 
-from aeron_core._native.pointers import PointerList
+from aeron_core._native.pointers import PointerList, QuietList
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.data_agent import DataAgent
 from aeron_core.driver.agents.polled_endpoints import PolledReceiveEndpoints
-from aeron_core.driver.agents.stream_activity import StreamTurns
+from aeron_core.driver.agents.stream_activity import StreamActivity, StreamTurns
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.receiver.dispatcher import Dispatcher
 from aeron_core.driver.receiver.publication_image import PublicationImage
@@ -39,29 +39,37 @@ class Receiver(DataAgent):
         self._endpoints = PolledReceiveEndpoints()
         self._images = PointerList()
         self._active = PointerList()
+        self._quiet = QuietList()
         self._turns = StreamTurns()
 
     def do_work(self) -> int:
         """Run one duty cycle; return the sum of commands, bytes received, gaps recovered and messages sent.
 
-        Raises what an image or an endpoint raises.
+        What arrives for quiet images and changes nothing does not count, nor do their status messages. Raises what an
+        image or an endpoint raises.
         """
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()
         # Receive before updating: a gap that these packets close is not requested, and the rebuild position includes
         # them at once.
-        work += self._endpoints.poll(now_ns)
+        received = self._endpoints.poll(now_ns)
+        if self._active.size > 0:
+            work += received
         return work + self._update_images(now_ns)
 
     def may_rest(self) -> bool:
         """See `Agent.may_rest`."""
         if not self._endpoints.are_watched():
             return False
-        for i in range(self._images.size):  # noqa: SIM110 - a generator needs the GIL
-            if not cython.cast(PublicationImage, self._images.at(i)).may_rest():
+        for i in range(self._active.size):  # noqa: SIM110 - a generator needs the GIL
+            if not cython.cast(PublicationImage, self._active.at(i)).may_rest():
                 return False
         return True
+
+    def has_received(self) -> bool:
+        """See `Agent.has_received`."""
+        return self._endpoints.has_received
 
     def descriptors(self) -> list[int]:
         """See `Agent.descriptors`."""
@@ -69,22 +77,21 @@ class Receiver(DataAgent):
 
     def _update_images(self, now_ns: int) -> int:
         work = 0
-        count = self._images.size
-        are_few = count <= operations.QUIET_STREAMS_PER_CYCLE
-        if self._active.size < count:
-            for _ in range(self._turns.begin(count, now_ns)):
-                item = self._images.at(self._turns.next(count))
-                if are_few or not cython.cast(PublicationImage, item).is_quiet(now_ns):
-                    cython.cast(PublicationImage, item).activity.wake()
+        self._quiet.begin(self._turns.begin(self._quiet.size, now_ns), False)
+        item = self._quiet.take(now_ns)
+        while item != cython.NULL:
+            cython.cast(StreamActivity, item).wake()
+            item = self._quiet.take(now_ns)
         while self._next_image < self._active.size:
             index = self._next_image
             # Advance first: if the image raises, the next call begins with the one after it.
             self._next_image += 1
             item = self._active.at(index)
             work += cython.cast(PublicationImage, item).track_rebuild(now_ns)
-            work += cython.cast(PublicationImage, item).send_pending(now_ns)
-            if not are_few and cython.cast(PublicationImage, item).is_quiet(now_ns):
-                cython.cast(PublicationImage, item).activity.is_active = False
+            messages = cython.cast(PublicationImage, item).send_pending(now_ns)
+            if not cython.cast(PublicationImage, item).calm(now_ns):
+                work += messages
+            else:
                 self._active.replace_by_last(index)
                 self._next_image = index
         self._next_image = 0
@@ -105,6 +112,7 @@ class Receiver(DataAgent):
             operations.ADD_IMAGE_CONNECTION,
             operations.REMOVE_IMAGE_CONNECTION,
             operations.RELEASE_PERMIT,
+            operations.VISIT_IMAGE,
         ):
             self._execute_on_image()
         else:
@@ -135,12 +143,11 @@ class Receiver(DataAgent):
         elif operation == operations.ADD_IMAGE:
             self._silence_predecessors(cython.cast(PublicationImage, subject))
             self._images.append(subject)
-            cython.cast(PublicationImage, subject).activity.join(self._active, subject)
+            cython.cast(PublicationImage, subject).activity.join(self._active, self._quiet, subject)
             cython.cast(Dispatcher, dispatcher).add_image(cython.cast(PublicationImage, subject))
         elif operation == operations.REMOVE_IMAGE:
             # RELEASED comes last: from then on nothing on this thread refers to the image.
             self._images.remove(subject)
-            self._active.remove(subject)
             cython.cast(PublicationImage, subject).activity.leave()
             cython.cast(Dispatcher, dispatcher).remove_image(cython.cast(PublicationImage, subject))
             self._release()
@@ -158,7 +165,7 @@ class Receiver(DataAgent):
         operation = self._command.operation()
         image = self._command.target_pointer()
         position = self._command.subject_pointer()
-        cython.cast(PublicationImage, image).activity.wake()
+        cython.cast(PublicationImage, image).activity.hurry()
         if operation == operations.ADD_IMAGE_CONNECTION:
             cython.cast(PublicationImage, image).connections.append(position)
         elif operation == operations.REMOVE_IMAGE_CONNECTION:

@@ -1,9 +1,11 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from aeron_core._native cimport pointers
 from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.park cimport Bell
+
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.stream_activity cimport StreamActivity
 from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
@@ -32,7 +34,8 @@ cdef class IpcPublication:
     cdef Bell _bell                             # of coroutines that wait for messages
     cdef bint _is_connected                     # as last stored in the log
 
-    cdef bint is_quiet(self, int64_t now_ns) except -1 nogil
+    @cython.locals(seen=uint64_t, attention=int32_t)
+    cdef bint calm(self, int64_t now_ns) except -1 nogil
     @cython.locals(consumed=int64_t)
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     @cython.locals(producer_position=int64_t, highest=int64_t, lowest=int64_t, work=int32_t, is_new=bint)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aeron_core._native import pointers
 from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.park import Bell
 from aeron_core.driver._native import operations
-from aeron_core.driver.agents.stream_activity import StreamActivity
+from aeron_core.driver.agents.stream_activity import RARE_NS, StreamActivity
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.logbuffer.cleaner import clean_step
 
@@ -44,13 +45,24 @@ class IpcPublication:
         self._is_connected = False
         # Not at any position yet.
         self._last_producer_position = -1
-        self.activity = StreamActivity()
+        # Nothing is sent, hence there are no timers.
+        self.activity = StreamActivity(RARE_NS)
         self._publisher_position.set_release(position)
         self._publisher_limit.set_release(position)
 
-    def is_quiet(self, now_ns: int) -> bool:
-        """Return whether nothing moved for ACTIVE_NS, the last visit was lately, and everything is consumed."""
-        return self.activity.is_over(now_ns) and self.log.producer_position() == self._last_producer_position
+    def calm(self, now_ns: int) -> bool:
+        """Make the stream quiet if nothing moved for ACTIVE_NS, and everything is consumed; return whether it is."""
+        if not self.activity.is_over(now_ns):
+            return False
+        # The tails first: a message that is claimed after them is found by their sum.
+        seen = pointers.sum_of_tails(self.log.tails())
+        if self.log.producer_position() != self._last_producer_position:
+            return False
+        attention = pointers.WHEN_LOOKING
+        if not self.is_rung.get_acquire():
+            attention = pointers.ALWAYS if self.may_rest() else pointers.RESTLESS
+        self.activity.calm(self.log.tails(), seen, attention)
+        return True
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
         """Add a subscriber at the position of the slowest one, at most that of the fastest; return that position."""

@@ -1,11 +1,12 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from aeron_core._native cimport positions, wire
+from aeron_core._native cimport pointers, positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.datagrams cimport SendBatch
+
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.one_way_latency cimport OneWaySchedule
 from aeron_core.driver.agents.rate_limit cimport RateLimit
@@ -36,6 +37,7 @@ cdef class NetworkPublication(SendingPublication):
     cdef ControlFrames _frames                  # SETUP, heartbeat and RTTM of this stream
     cdef RateLimit _rttm_replies
     cdef OneWaySchedule _one_way
+    cdef bint _measures_one_way
     cdef Clock _clock
     cdef LiveReceivers _receivers               # those whose last status message is not older than the timeout
     cdef ReceiverProofs _proofs                 # of those receivers
@@ -55,7 +57,8 @@ cdef class NetworkPublication(SendingPublication):
     cdef int64_t _time_of_last_setup_ns
     cdef int64_t _time_of_last_send_ns          # of data or heartbeat
 
-    cdef bint is_quiet(self, int64_t now_ns) except -1 nogil
+    @cython.locals(seen=uint64_t)
+    cdef bint calm(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t, sent=int32_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t)

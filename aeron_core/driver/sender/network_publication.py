@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native import positions, wire
+from aeron_core._native import pointers, positions, wire
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.one_way_latency import OneWaySchedule
 from aeron_core.driver.agents.rate_limit import reply_limit
@@ -81,20 +81,26 @@ class NetworkPublication(SendingPublication):
         self._requests_response = params.requests_response
         self._is_response = params.is_response
         self._clock = params.clock
+        self._measures_one_way = params.one_way_latency_interval_ns > 0
         self._one_way = OneWaySchedule(params.one_way_latency_interval_ns)
 
-    def is_quiet(self, now_ns: int) -> bool:
-        """Return whether nothing moved for ACTIVE_NS, the timers were checked lately, and there is nothing to send."""
-        return (
-            self.activity.is_over(now_ns)
-            and self.log.producer_position() == self._last_producer_position
-            and self.state.get_acquire() == operations.PUBLICATION_ACTIVE
+    def calm(self, now_ns: int) -> bool:
+        """See `SendingPublication.calm`: nothing moved for ACTIVE_NS, no timer is due, and nothing is to be sent."""
+        if not self.activity.is_over(now_ns) or self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
+            return False
+        # The tails first: a message that is claimed after them is found by their sum.
+        seen = pointers.sum_of_tails(self.log.tails())
+        if self.log.producer_position() != self._last_producer_position:
+            return False
+        self.activity.calm(
+            self.log.tails(), seen, pointers.WHEN_LOOKING if self.is_rung.get_acquire() else pointers.RESTLESS
         )
+        return True
 
     def send_pending(self, now_ns: int) -> int:
-        """Send what is due; return the stream bytes of new data, else the length of a heartbeat, else 0.
+        """Send what is due; return the stream bytes of new data.
 
-        Padding counts as data. SETUP and RTTM frames and retransmissions do not count.
+        Padding counts as data. Heartbeats, SETUP and RTTM frames and retransmissions do not count.
         """
         self.activity.visit(now_ns)
         # Plain read: only this thread writes the sender position.
@@ -105,12 +111,14 @@ class NetworkPublication(SendingPublication):
             self._send_setup_if_due(position, now_ns)
         sent = self._send_data(position, now_ns)
         if sent == 0:
-            sent = self._send_heartbeat_if_due(position, now_ns)
+            self._send_heartbeat_if_due(position, now_ns)
             self._idle(now_ns)
         self._forget_silent_receivers(now_ns)
         if self.has_receivers.get_acquire() and self._one_way.is_due(now_ns):
             self._measure_one_way()
         self._retransmits.process_timeouts(self, now_ns)
+        if self._retransmits.is_active() or self._measures_one_way:
+            self.activity.remind(now_ns)
         return sent
 
     def may_rest(self) -> bool:
@@ -154,7 +162,7 @@ class NetworkPublication(SendingPublication):
 
     def _send_setup_if_due(self, position: int, now_ns: int) -> int:
         if now_ns <= self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
-            return 0
+            return self.activity.remind(self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS + 1)
         if self.is_end_of_stream.get_acquire() != 0 or self.log.is_revoked():
             # As for requests: a receiver that joins now would create an image that never receives anything. The
             # address may be one that has never asked for the stream.
@@ -174,12 +182,11 @@ class NetworkPublication(SendingPublication):
         return 0
 
     def _send_heartbeat_if_due(self, position: int, now_ns: int) -> int:
-        if (
-            # Before the first status message there is no image to keep alive.
-            not self._has_initial_connection
-            or now_ns <= self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS
-        ):
+        # Before the first status message there is no image to keep alive.
+        if not self._has_initial_connection:
             return 0
+        if now_ns <= self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS:
+            return self.activity.remind(self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS + 1)
         # A heartbeat keeps the image alive and carries the sender position: lost data before it shows as a gap.
         flags = wire.DATA_FLAGS_UNFRAGMENTED
         if self.log.is_revoked():

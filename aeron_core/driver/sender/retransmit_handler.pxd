@@ -36,6 +36,10 @@ cdef class RetransmitHandler:
     ) except -1 nogil
     @cython.locals(i=int32_t, work=int32_t)
     cdef int32_t process_timeouts(self, Resender resender, int64_t now_ns) except -1 nogil
+    # Whether actions are delayed or lingering.
+    cdef inline bint is_active(self) noexcept nogil:
+        return self._active_count > 0
+
     @cython.locals(i=int32_t, available=int32_t)
     cdef int32_t _slot_for(self, int32_t term_id, int32_t term_offset) noexcept nogil
     @cython.locals(window=int64_t, longest=int64_t)

@@ -4,7 +4,8 @@ A duty cycle takes the GIL only to call plain Python, such as a plugin's strateg
 All publications and endpoints are borrowed references: the conductor keeps each one alive until it has received
 RELEASED for it. If a stream raises, the next call of `do_work` continues with the one after it, so that a broken stream
 cannot starve the others. Only active streams are visited in every duty cycle: those that moved lately, have something
-to send or to read, or received a frame. Quiet ones are checked in turns.
+to send or to read, or received a frame. Quiet ones wait for a timer or a message: their logs are looked at in turns,
+those of publishers that ring only until the bell is armed.
 Source: aeron_driver_sender.c.
 """
 
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import cython
 
-from aeron_core._native.pointers import PointerList
+from aeron_core._native.pointers import PointerList, QuietList
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.data_agent import DataAgent
 from aeron_core.driver.agents.polled_endpoints import PolledSendEndpoints
-from aeron_core.driver.agents.stream_activity import StreamTurns
+from aeron_core.driver.agents.stream_activity import StreamActivity, StreamTurns
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.sending_publication import SendingPublication
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 class Sender(DataAgent):
     """The sender agent: publications, send endpoints and their commands; runs on one thread."""
 
-    _are_few: bool
+    _is_heard: bool
+    _must_look: bool
     _round_robin: int
     _sends_since_poll: int
     _next_to_send: int
@@ -40,12 +42,10 @@ class Sender(DataAgent):
     def __init__(self, params: AgentParams) -> None:
         super().__init__("sender", params)
         self._endpoints = PolledSendEndpoints()
-        self._publications = PointerList()
         self._active = PointerList()
-        self._turns = StreamTurns()
-        self._ipc_publications = PointerList()
         self._active_ipc = PointerList()
-        self._ipc_turns = StreamTurns()
+        self._quiet = QuietList()
+        self._turns = StreamTurns()
         self._poll_ratio = params.send_to_status_poll_ratio
         # Source: aeron_driver_sender.c: sockets are polled at least twice per status message interval.
         self._poll_interval_ns = params.status_message_timeout_ns >> 1
@@ -54,7 +54,8 @@ class Sender(DataAgent):
     def do_work(self) -> int:
         """Run one duty cycle; return the sum of commands, frames received, bytes sent and publisher limits changed.
 
-        SETUP and RTTM frames and retransmissions do not count. Raises what a stream or an endpoint raises.
+        Heartbeats, SETUP and RTTM frames and retransmissions do not count, nor do frames for quiet streams that have
+        changed nothing. Raises what a stream or an endpoint raises.
         """
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
@@ -65,7 +66,9 @@ class Sender(DataAgent):
         # before the window is used up.
         self._sends_since_poll += 1
         if sent == 0 or self._sends_since_poll >= self._poll_ratio or now_ns > self._poll_deadline_ns:
-            work += self._endpoints.poll(now_ns)
+            frames = self._endpoints.poll(now_ns)
+            if self._active.size > 0:
+                work += frames
             self._sends_since_poll = 0
             self._poll_deadline_ns = now_ns + self._poll_interval_ns
         return work + sent + self._update_limits(now_ns)
@@ -74,31 +77,38 @@ class Sender(DataAgent):
         """See `Agent.may_rest`."""
         if not self._endpoints.are_watched():
             return False
-        for i in range(self._publications.size):
-            if not cython.cast(SendingPublication, self._publications.at(i)).may_rest():
+        for i in range(self._active.size):
+            if not cython.cast(SendingPublication, self._active.at(i)).may_rest():
                 return False
-        for i in range(self._ipc_publications.size):
-            if not cython.cast(IpcPublication, self._ipc_publications.at(i)).may_rest():
+        for i in range(self._active_ipc.size):
+            if not cython.cast(IpcPublication, self._active_ipc.at(i)).may_rest():
                 return False
-        return True
+        return self._quiet.restless == 0
+
+    def hear(self, is_heard: bool) -> int:
+        """See `Agent.hear`."""
+        self._is_heard = is_heard
+        self._must_look = True
+        return 0
+
+    def has_received(self) -> bool:
+        """See `Agent.has_received`."""
+        return self._endpoints.has_received
 
     def descriptors(self) -> list[int]:
         """See `Agent.descriptors`."""
         return [self._endpoints.descriptor]
 
     def _activate(self, now_ns: int) -> int:
-        count = self._publications.size
-        if self._active.size < count:
-            for _ in range(self._turns.begin(count, now_ns)):
-                item = self._publications.at(self._turns.next(count))
-                if self._are_few or not cython.cast(SendingPublication, item).is_quiet(now_ns):
-                    cython.cast(SendingPublication, item).activity.wake()
-        count = self._ipc_publications.size
-        if self._active_ipc.size < count:
-            for _ in range(self._ipc_turns.begin(count, now_ns)):
-                item = self._ipc_publications.at(self._ipc_turns.next(count))
-                if self._are_few or not cython.cast(IpcPublication, item).is_quiet(now_ns):
-                    cython.cast(IpcPublication, item).activity.wake()
+        count = self._turns.begin(self._quiet.size, now_ns)
+        if self._must_look:
+            count = self._quiet.size
+        self._quiet.begin(count, self._must_look or not self._is_heard)
+        self._must_look = False
+        item = self._quiet.take(now_ns)
+        while item != cython.NULL:
+            cython.cast(StreamActivity, item).wake()
+            item = self._quiet.take(now_ns)
         return 0
 
     def _send(self, now_ns: int) -> int:
@@ -128,8 +138,7 @@ class Sender(DataAgent):
             self._next_limit += 1
             item = self._active.at(index)
             work += cython.cast(SendingPublication, item).update_limit(now_ns)
-            if not self._are_few and cython.cast(SendingPublication, item).is_quiet(now_ns):
-                cython.cast(SendingPublication, item).activity.is_active = False
+            if cython.cast(SendingPublication, item).calm(now_ns):
                 self._active.replace_by_last(index)
                 self._next_limit = index
         while self._next_ipc_limit < self._active_ipc.size:
@@ -137,8 +146,7 @@ class Sender(DataAgent):
             self._next_ipc_limit += 1
             item = self._active_ipc.at(index)
             work += cython.cast(IpcPublication, item).update_limit(now_ns)
-            if not self._are_few and cython.cast(IpcPublication, item).is_quiet(now_ns):
-                cython.cast(IpcPublication, item).activity.is_active = False
+            if cython.cast(IpcPublication, item).calm(now_ns):
                 self._active_ipc.replace_by_last(index)
                 self._next_ipc_limit = index
         self._next_limit = 0
@@ -149,43 +157,30 @@ class Sender(DataAgent):
         operation = self._command.operation()
         target = self._command.target_pointer()
         if operation == operations.ADD_NETWORK_PUBLICATION:
-            self._publications.append(target)
-            cython.cast(SendingPublication, target).activity.join(self._active, target)
-            self._count_streams()
+            cython.cast(SendingPublication, target).activity.join(self._active, self._quiet, target)
             cython.cast(SendingPublication, target).endpoint.add_stream(
                 cython.cast(SendingPublication, target)
             )
         elif operation == operations.REMOVE_NETWORK_PUBLICATION:
-            self._publications.remove(target)
-            self._active.remove(target)
             cython.cast(SendingPublication, target).activity.leave()
-            self._count_streams()
             cython.cast(SendingPublication, target).endpoint.remove_stream(
                 cython.cast(SendingPublication, target)
             )
             # RELEASED is sent when no list has the pointer any more: the conductor may free the object at once.
             self._release()
         elif operation == operations.ADD_IPC_PUBLICATION:
-            self._ipc_publications.append(target)
-            cython.cast(IpcPublication, target).activity.join(self._active_ipc, target)
-            self._count_streams()
+            cython.cast(IpcPublication, target).activity.join(self._active_ipc, self._quiet, target)
         elif operation == operations.REMOVE_IPC_PUBLICATION:
-            self._ipc_publications.remove(target)
-            self._active_ipc.remove(target)
             cython.cast(IpcPublication, target).activity.leave()
-            self._count_streams()
             self._release()
+        elif operation == operations.VISIT_NETWORK_PUBLICATION:
+            cython.cast(SendingPublication, target).activity.hurry()
+        elif operation == operations.VISIT_IPC_PUBLICATION:
+            cython.cast(IpcPublication, target).activity.hurry()
         elif operation in (operations.ADD_SEND_ENDPOINT, operations.REMOVE_SEND_ENDPOINT):
             self._execute_on_endpoint()
         else:
             self._execute_on_subscriber()
-        return 0
-
-    def _count_streams(self) -> int:
-        # Of few streams all are visited in every duty cycle, without checks.
-        self._are_few = (
-            self._publications.size + self._ipc_publications.size <= operations.QUIET_STREAMS_PER_CYCLE
-        )
         return 0
 
     def _execute_on_endpoint(self) -> int:

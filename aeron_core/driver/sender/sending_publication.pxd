@@ -30,7 +30,7 @@ cdef class SendingPublication(Resender):
     cdef AtomicCounter _publisher_position      # for tools
     cdef PublisherLimit _publisher_limit
 
-    cdef bint is_quiet(self, int64_t now_ns) except -1 nogil
+    cdef bint calm(self, int64_t now_ns) except -1 nogil
     cdef int64_t add_spy(self, SubscriberPosition spy) except -1 nogil
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
     cdef bint may_rest(self) except -1 nogil

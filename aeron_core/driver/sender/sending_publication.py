@@ -50,8 +50,8 @@ class SendingPublication(Resender):
             params.log, params.publisher_limit, params.publisher_window_length, params.position
         )
 
-    def is_quiet(self, now_ns: int) -> bool:
-        """Return whether nothing moves, is due or can be read: the sender need not visit the stream."""
+    def calm(self, now_ns: int) -> bool:
+        """Make the stream quiet if nothing moves, is due or can be read; return whether it is."""
         return False
 
     def add_spy(self, spy: SubscriberPosition) -> int:

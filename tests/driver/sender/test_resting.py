@@ -22,6 +22,7 @@ def shortest_sleep_s(driver, folder):
     strategy.attach(driver.media_driver._assembly.sender, bell, int(REST_S * 1e9))
     probe = IdleStrategyProbe(strategy)
     probe.idle(0)  # arms the bell
+    probe.idle(0)  # waits for a millisecond
     durations_s = []
     for _ in range(TRIES):
         started_s = time.monotonic()

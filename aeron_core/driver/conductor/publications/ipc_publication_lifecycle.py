@@ -36,6 +36,9 @@ class IpcPublicationLifecycle(PublicationLifecycle):
         """Pass the publication to the sender."""
         self.context.sender.send(operations.ADD_IPC_PUBLICATION, self.publication)
 
+    def _visit(self) -> None:
+        self.context.sender.send(operations.VISIT_IPC_PUBLICATION, self.publication)
+
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
         self.context.sender.link(operations.ADD_IPC_SUBSCRIBER, self.publication, position, then)
 

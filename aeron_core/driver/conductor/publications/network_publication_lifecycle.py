@@ -48,6 +48,9 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         """Pass the publication to the sender."""
         self.context.sender.send(operations.ADD_NETWORK_PUBLICATION, self.publication)
 
+    def _visit(self) -> None:
+        self.context.sender.send(operations.VISIT_NETWORK_PUBLICATION, self.publication)
+
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
         self.context.sender.link(operations.ADD_SPY, self.publication, position, then)
 

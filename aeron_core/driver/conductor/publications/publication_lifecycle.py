@@ -82,7 +82,13 @@ class PublicationLifecycle(StreamLifecycle):
 
     def note_silent_client(self) -> None:
         """Let the sender look for messages: a client that publishes does not ring its bell."""
-        self._publication.is_rung.set_release(0)
+        if self._publication.is_rung.get_acquire():
+            self._publication.is_rung.set_release(0)
+            self._visit()
+
+    @abstractmethod
+    def _visit(self) -> None:
+        """Have the sender visit the stream, of which the conductor has changed something."""
 
     @property
     def accepts_subscriptions(self) -> bool:

@@ -126,9 +126,11 @@ class ResponseChannels:
         # Acquire: pairs with the release of the sender when the first receiver connects.
         is_connected = any(lifecycle.publication.has_receivers.get_acquire() for lifecycle in answers)
         if not answers or is_connected or image.image.is_end_of_stream.get_acquire():
-            image.image.announce_no_responses()
+            is_new = image.image.announce_no_responses()
         else:
-            image.image.announce_responses(answers[-1].session_id)
+            is_new = image.image.announce_responses(answers[-1].session_id)
+        if is_new:
+            image.visit()
 
     def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
         """Set the session of the subscription for the responses to a publication, or request its SETUP.

@@ -107,6 +107,11 @@ class ImageLifecycle(StreamLifecycle):
         # With this command the receiver begins to route frames of the session to the image.
         self.context.receiver.send(operations.ADD_IMAGE, self.endpoint.dispatcher, self.image)
 
+    def visit(self) -> None:
+        """Have the receiver visit the image, of which the conductor has changed something."""
+        if not self._is_removed:
+            self.context.receiver.send(operations.VISIT_IMAGE, self.image)
+
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
         self.context.receiver.link(operations.ADD_IMAGE_SUBSCRIBER, self.image, position, then)
 
