@@ -1,9 +1,9 @@
 cimport cython
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aeron_core._native.address cimport SocketAddress
-from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.buffer cimport AtomicBuffer, ac_get_i64_acquire
 from aeron_core._native.park cimport Bell
 from aeron_core._native.semaphore cimport NamedSemaphore
 
@@ -81,3 +81,7 @@ cdef class CommandRing:
 
     cdef bint offer(self, Command command) noexcept nogil
     cdef bint poll(self, Command into) noexcept nogil
+
+    # Whether there is no command; for the consumer.
+    cdef inline bint is_empty(self) noexcept nogil:
+        return self._head >= ac_get_i64_acquire(<uint8_t *>&self._tail)

@@ -18,7 +18,7 @@ from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.concurrent.wake_up import Bells
-from aeron_core.driver.agents.data_agent import AgentParams
+from aeron_core.driver.agents.data_agent import AgentParams, ConductorAgent, ConductorInput
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.driver.conductor.client_proxy import ClientProxy
@@ -157,7 +157,21 @@ class Assembly:
     ) -> None:
         self.sender = Sender(self._agent_params("sender", self.to_sender, from_sender))
         self.receiver = Receiver(self._agent_params("receiver", self.to_receiver, from_receiver))
-        self.conductor = Conductor(self.context, self._resolution, self._duty_cycle("conductor"), terminate)
+        duty_cycle = self._duty_cycle("conductor")
+        self.conductor = Conductor(self.context, self._resolution, duty_cycle, terminate)
+        ring = self.context.to_driver
+        #: Runs the conductor in a thread.
+        self.conductor_agent = ConductorAgent(
+            self.conductor,
+            self._clock,
+            duty_cycle,
+            ConductorInput(
+                to_driver=ring.buffer,
+                capacity=ring.capacity,
+                from_sender=from_sender,
+                from_receiver=from_receiver,
+            ),
+        )
 
     def _resolver_context(
         self, open_datagrams: OpenDatagrams | None, start_lookup: StartLookup

@@ -121,7 +121,8 @@ class MediaDriver:
             terminate=self._on_terminate,
         )
         if self._mode is ThreadingMode.INVOKER:
-            self._invoker = AgentInvoker(_all_agents(assembly), assembly.on_error)
+            conductor = PythonAgent(assembly.conductor)
+            self._invoker = AgentInvoker(_all_agents(assembly, conductor), assembly.on_error)
         # From now on clients find the driver. Their commands wait in the ring until the threads start or
         # the owner calls `do_work`.
         assembly.publish()
@@ -249,10 +250,10 @@ class MediaDriver:
     def _start(self) -> None:
         assert self._assembly is not None
         assembly, context = self._assembly, self._assembly.context
-        conductor = PythonAgent(assembly.conductor, can_rest=True)
+        conductor = assembly.conductor_agent
         if self._mode is ThreadingMode.SHARED:
             # A single thread polls all rings itself: only clients have to wake it.
-            self._run(_all_agents(assembly), "shared", (CONDUCTOR, "sender"), waits_as=CONDUCTOR)
+            self._run(_all_agents(assembly, conductor), "shared", (CONDUCTOR, "sender"), waits_as=CONDUCTOR)
         elif self._mode is ThreadingMode.SHARED_NETWORK:
             network = CompositeAgent([assembly.sender, assembly.receiver])
             self._run(network, "sharednetwork", ("sender",), assembly.to_sender, assembly.to_receiver)
@@ -371,7 +372,5 @@ class MediaDriver:
         self.close()
 
 
-def _all_agents(assembly: Assembly) -> Agent:
-    return CompositeAgent(
-        [assembly.sender, assembly.receiver, PythonAgent(assembly.conductor, can_rest=True)]
-    )
+def _all_agents(assembly: Assembly, conductor: Agent) -> Agent:
+    return CompositeAgent([assembly.sender, assembly.receiver, conductor])

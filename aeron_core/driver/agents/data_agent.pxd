@@ -1,9 +1,11 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
+from aeron_core._native cimport wire
+from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.commands cimport Command, CommandRing
-from aeron_core.agent.agent cimport Agent
+from aeron_core.agent.agent cimport Agent, PythonAgent
 from aeron_core.agent.duty_cycle cimport DutyCycleTracker
 from aeron_core.driver._native cimport operations
 
@@ -16,6 +18,22 @@ cdef class Answers:
 
     cdef bint flush(self) noexcept nogil
     cdef int32_t send(self, Command command, int32_t code, int64_t value) noexcept nogil
+
+
+@cython.final
+cdef class ConductorAgent(PythonAgent):
+    cdef Clock _clock
+    cdef DutyCycleTracker _duty_cycle
+    cdef AtomicBuffer _to_driver        # ring of clients, and the offsets of its positions
+    cdef int64_t _tail_offset
+    cdef int64_t _head_offset
+    cdef CommandRing _from_sender
+    cdef CommandRing _from_receiver
+    cdef int64_t _pause_until_ns        # no duty cycle until then, unless something arrives
+    cdef int64_t _longest_pause_ns
+
+    cdef int32_t _run(self, int64_t now_ns) except? -1
+    cdef bint _is_quiet(self) except -1 nogil
 
 
 cdef class DataAgent(Agent):

@@ -1,4 +1,4 @@
-"""Base of sender and receiver: the conductor's commands, and the agent's answers to them.
+"""Base of sender and receiver: the conductor's commands, and the agent's answers to them. The agent of the conductor.
 
 Commands come on one ring, answers go back on another. Objects in commands are borrowed: the conductor keeps each one
 alive until it has received RELEASED for it, or for the object that it belongs to.
@@ -8,17 +8,32 @@ command until it is sent: the conductor may close a socket only after it receive
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Protocol
 
+import cython
+
+from aeron_core._native import wire
 from aeron_core._native.commands import Command
-from aeron_core.agent.agent import Agent
+from aeron_core.agent.agent import Agent, PythonAgent
 from aeron_core.driver._native import operations
 from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
     from aeron_core._native.commands import CommandRing
+    from aeron_core.agent.agent import AgentLike
     from aeron_core.agent.duty_cycle import DutyCycleTracker
+
+    class PausingAgent(AgentLike, Protocol):
+        """An agent that knows when it has something to do if nothing arrives."""
+
+        def pause_until_ns(self, now_ns: int) -> int:
+            """Return the time of its next work without commands and events; `now_ns` or less for the next cycle."""
+
+
+#: Longest time without a duty cycle of the conductor. Invented: timers of plugins may rely on this.
+LONGEST_PAUSE_NS: Final = 100_000_000
 
 
 @frozen(kw_only=True)
@@ -64,6 +79,65 @@ class Answers:
         self._answer.set_value(0, value)
         self._is_waiting = not self._conductor.offer(self._answer)
         return 0
+
+
+@frozen(kw_only=True)
+class ConductorInput:
+    """What gives the conductor work: commands of clients, in a ring with the trailer at `capacity`, and events."""
+
+    to_driver: AtomicBuffer
+    capacity: int
+    from_sender: CommandRing
+    from_receiver: CommandRing
+
+
+class ConductorAgent(PythonAgent):
+    """Runs the conductor, but takes the GIL only if there is work for it.
+
+    It is written in Python: while its thread wakes up for clients that do not ring, a duty cycle would take most of the
+    processor time of an idle driver.
+    """
+
+    _pause_until_ns: int  # 0 in a new object of the compiled class
+
+    def __init__(
+        self, conductor: PausingAgent, clock: Clock, duty_cycle: DutyCycleTracker, given: ConductorInput
+    ) -> None:
+        super().__init__(conductor, can_rest=True)
+        self._clock = clock
+        self._duty_cycle = duty_cycle
+        self._to_driver = given.to_driver
+        self._tail_offset = given.capacity + wire.RING_TAIL_OFFSET
+        self._head_offset = given.capacity + wire.RING_HEAD_OFFSET
+        self._from_sender = given.from_sender
+        self._from_receiver = given.from_receiver
+        self._longest_pause_ns = LONGEST_PAUSE_NS
+
+    def do_work(self) -> int:
+        """See `Agent.do_work`."""
+        now_ns = self._clock.nano_time()
+        if now_ns < self._pause_until_ns and self._is_quiet():
+            self._duty_cycle.measure_and_update(now_ns)
+            return 0
+        # If the conductor raises, it does not pause.
+        self._pause_until_ns = 0
+        with cython.gil:
+            return self._run(now_ns)
+
+    def _run(self, now_ns: int) -> int:
+        work: int = self._delegate.do_work()
+        if work == 0:
+            self._pause_until_ns = min(self._delegate.pause_until_ns(now_ns), now_ns + self._longest_pause_ns)
+        return work
+
+    def _is_quiet(self) -> bool:
+        # The tail moves when a client claims its command: until the command is complete and read, it is not quiet.
+        return (
+            self._to_driver.get_i64_acquire(self._tail_offset)
+            == self._to_driver.get_i64_acquire(self._head_offset)
+            and self._from_sender.is_empty()
+            and self._from_receiver.is_empty()
+        )
 
 
 class DataAgent(Agent):

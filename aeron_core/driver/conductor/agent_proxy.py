@@ -80,6 +80,11 @@ class AgentProxy:
             taken += 1
         return taken
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether `flush` has something to do."""
+        return bool(self._waiting)
+
     def on_released(self, command: Command) -> None:
         """Handle RELEASED: drop the reference that the agent has released; call the `then` of its removal, if any."""
         target, subject = command.target, command.subject

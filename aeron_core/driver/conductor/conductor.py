@@ -91,6 +91,24 @@ class Conductor:
             work += 1
         return work
 
+    def pause_until_ns(self, now_ns: int) -> int:
+        """Return when the next duty cycle has something to do if no command and no event arrives.
+
+        `now_ns` if that is unknown. Called after a duty cycle without work.
+        """
+        context = self._context
+        if (
+            self._commands.is_busy
+            or self._resolution.is_working
+            or context.working_protectors
+            or context.logs.has_ended
+            or self.registrars.images.has_waiting
+            or context.sender.has_waiting
+            or context.receiver.has_waiting
+        ):
+            return now_ns
+        return min(self._timer_deadline_ns, self._re_resolution.next_time_ns(now_ns, self._timer_deadline_ns))
+
     def _resolve(self, now_ns: int) -> int:
         try:
             return self._resolution.do_work(now_ns)

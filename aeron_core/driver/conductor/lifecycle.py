@@ -206,6 +206,11 @@ class StreamLifecycle(ABC):
         tether = self._tethers.get(subscription)
         return tether is not None and tether.state is not TetherState.ACTIVE
 
+    @property
+    def has_untethered(self) -> bool:
+        """Whether there is anything to do for `check_untethered`."""
+        return bool(self._tethers)
+
     def check_untethered(self, limit: int, now_ns: int) -> None:
         """Drop untethered subscribers that stay at or below `limit`, a position, for longer than their timeout.
 

@@ -160,6 +160,11 @@ class LogStorage:
         # Unlinking does not disturb clients: their mappings stay valid until they unmap the file.
         self._ended.append(stored.path)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether `free_ended` has something to do."""
+        return bool(self._ended)
+
     def free_ended(self) -> int:
         """Remove the files of some deleted logs; return how many removals were tried.
 

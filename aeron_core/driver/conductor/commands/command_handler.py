@@ -79,6 +79,11 @@ class CommandHandler:
             self._context.errors.record_command(error, "to-driver ring buffer")
             return work + 1
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether commands are unfinished or queued."""
+        return bool(self._unfinished or self._waiting)
+
     def forget(self, client_id: int) -> None:
         """Drop the unfinished and queued commands of a client that was removed."""
         self._unfinished.pop(client_id, None)

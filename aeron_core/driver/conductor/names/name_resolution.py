@@ -75,6 +75,11 @@ class NameResolution:
         if self._working is not None:
             self._working.start(context)
 
+    @property
+    def is_working(self) -> bool:
+        """Whether the resolver has a duty cycle."""
+        return self._working is not None
+
     def do_work(self, now_ns: int) -> int:
         """Run one duty cycle of the resolver if it has one; return its work count, else 0. Exceptions are passed on."""
         return 0 if self._working is None else self._working.do_work(now_ns)

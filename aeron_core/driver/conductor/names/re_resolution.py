@@ -79,6 +79,12 @@ class ReResolution:
                 self._start(search)
         return work + 1
 
+    def next_time_ns(self, now_ns: int, otherwise_ns: int) -> int:
+        """Return when searches are due, `now_ns` while there are lookups, `otherwise_ns` if there are no searches."""
+        if self._pending:
+            return now_ns
+        return self._deadline_ns if self._interval_ns else otherwise_ns
+
     def _start(self, search: Search) -> None:
         # A lookup may take longer than the interval: do not start a second one for the same peer.
         if search.key in self._pending:

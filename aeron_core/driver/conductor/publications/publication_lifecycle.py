@@ -153,8 +153,9 @@ class PublicationLifecycle(StreamLifecycle):
                 # Source: aeron_network_publication_check_untethered_subscriptions, and that of IPC.
                 # A subscriber at this limit or below leaves publishers at most a quarter of their window beyond the
                 # furthest consumer.
-                window = self.params.publication_window_length
-                self.check_untethered(self._consumer_position() - window + window // 4, now_ns)
+                if self.has_untethered:
+                    window = self.params.publication_window_length
+                    self.check_untethered(self._consumer_position() - window + window // 4, now_ns)
                 # If the only publisher of an exclusive stream died, its client times out and the stream
                 # drains.
                 if not self.is_exclusive:

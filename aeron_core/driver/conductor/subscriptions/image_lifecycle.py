@@ -150,7 +150,7 @@ class ImageLifecycle(StreamLifecycle):
         """Advance the state of the image; return whether it has ended."""
         is_revoked = self._storage.log.is_revoked()
         if self.state is ImageState.ACTIVE:
-            if not is_revoked:
+            if not is_revoked and self.has_untethered:
                 # Source: aeron_publication_image_check_untethered_subscriptions.
                 # A subscriber three quarters of the window behind the furthest one soon holds back the
                 # sender. For images the limit depends on the subscribers alone.

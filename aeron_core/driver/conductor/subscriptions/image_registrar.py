@@ -66,6 +66,11 @@ class ImageRegistrar:
             control=command.control.copy(),
         )
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether `create_waiting` has something to do."""
+        return bool(self._setups)
+
     def create_waiting(self) -> int:
         """Handle at most IMAGES_PER_CYCLE of the queued SETUPs; return how many.
 
