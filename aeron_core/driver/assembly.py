@@ -34,6 +34,7 @@ from aeron_core.driver.event_log import EventLog
 from aeron_core.driver.events import choose_events
 from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
 from aeron_core.driver.receiver.receiver import Receiver
+from aeron_core.driver.sender.control_frames import HeartbeatBunch
 from aeron_core.driver.sender.sender import Sender
 from aeron_core.driver.socket_lengths import cut_lengths
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
@@ -118,6 +119,7 @@ class Assembly:
             awaited_images=_image_permits(settings),
             # All publications share one batch: only the sender uses it, for one publication at a time.
             send_batch=SendBatch(),
+            heartbeats=HeartbeatBunch(system.short_sends),
             receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
             open_datagrams=open_datagrams,
             connections=connections,
@@ -155,7 +157,9 @@ class Assembly:
     def _create_agents(
         self, from_sender: CommandRing, from_receiver: CommandRing, terminate: Callable[[bytes], None]
     ) -> None:
-        self.sender = Sender(self._agent_params("sender", self.to_sender, from_sender))
+        self.sender = Sender(
+            self._agent_params("sender", self.to_sender, from_sender), self.context.heartbeats
+        )
         self.receiver = Receiver(self._agent_params("receiver", self.to_receiver, from_receiver))
         duty_cycle = self._duty_cycle("conductor")
         self.conductor = Conductor(self.context, self._resolution, duty_cycle, terminate)

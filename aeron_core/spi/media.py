@@ -206,6 +206,10 @@ class MediaTransport(ABC):
     #: (`SendChannelEndpoint.advance`), instead of being passed datagrams.
     draws_from_log = False
 
+    #: Whether `SendChannelEndpoint.send` sends the datagrams of all streams of an endpoint to the same place, except
+    #: those of responses: then one batch may have heartbeats of several streams, of which it gets any.
+    shares_batches = False
+
     #: Maximum number of stream ids of all subscriptions of one endpoint, 0 for no limit. A medium without stream ids
     #: delivers all messages to each of these streams.
     max_streams = 0

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.unknown_keys import UnknownKeys
     from aeron_core.driver.event_log import EventLog
     from aeron_core.driver.receiver.awaited_images import AwaitedImages
+    from aeron_core.driver.sender.control_frames import HeartbeatBunch
     from aeron_core.protocol.responses import OnPublicationError
     from aeron_core.registry import Registry
     from aeron_core.settings.driver import DriverFields
@@ -69,6 +70,7 @@ class DriverContext:
     awaited_images: AwaitedImages
     # Passed to new publications and receive endpoints; only the sender and the receiver use them.
     send_batch: SendBatch
+    heartbeats: HeartbeatBunch
     receive_batch: ReceiveBatch
     # Replacements for the sockets of the operating system, in simulations.
     open_datagrams: OpenDatagrams | None

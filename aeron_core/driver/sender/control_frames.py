@@ -1,19 +1,26 @@
 """Frames of a stream that are not in its log: SETUP, heartbeat and RTTM.
 
-Each call encodes one frame into `buffer` and returns its length; the next call overwrites it.
+Each call encodes one frame into `buffer` and returns its length; the next call overwrites it. Heartbeats of several
+streams to the same place are sent with one call.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import cython
+from cython.cimports.cpython.ref import PyObject
+
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.datagrams import SendBatch
+from aeron_core.driver.sender.sending_publication import SendingPublication
 from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 
 if TYPE_CHECKING:
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.sender.publication_params import NetworkPublicationParams
 
 _BUFFER_LENGTH: Final = 64  # the longest frames, RTTM and SETUP, have 40 bytes
@@ -73,3 +80,46 @@ class ControlFrames:
         self._rttm.echo_timestamp = echo_timestamp
         self._rttm.receiver_id = receiver_id
         return self._rttm.encode(self.buffer, 0)
+
+
+class HeartbeatBunch:
+    """Heartbeats that streams of one endpoint send in the same duty cycle; used by the sender only.
+
+    They are equally long, so that the kernel cuts them from one buffer (GSO), and a receiver gets them with one call.
+    """
+
+    _count: int  # 0 in a new object of the compiled class
+
+    def __init__(self, short_sends: AtomicCounter) -> None:
+        self._short_sends = short_sends
+        self._buffer = AtomicBuffer.allocate(wire.MAX_GSO_SEGMENTS * wire.DATA_HEADER_LENGTH)
+        self._batch = SendBatch()
+
+    def add(self, stream: SendingPublication, frames: ControlFrames) -> int:
+        """Add the heartbeat that was encoded last; `flush` sends it in the same duty cycle. Return 0."""
+        if self._count == wire.MAX_GSO_SEGMENTS or (
+            self._count > 0 and cython.cast(SendingPublication, self._stream).endpoint is not stream.endpoint
+        ):
+            self.flush()
+        self._stream = cython.cast(cython.pointer(PyObject), stream)
+        self._buffer.copy_from(
+            self._count * wire.DATA_HEADER_LENGTH, frames.buffer, 0, wire.DATA_HEADER_LENGTH
+        )
+        self._count += 1
+        return 0
+
+    def flush(self) -> int:
+        """Send what was added; return 0."""
+        length = self._count * wire.DATA_HEADER_LENGTH
+        if length == 0:
+            return 0
+        # Emptied first: if the endpoint raises, it is not called with the same heartbeats again.
+        self._count = 0
+        self._batch.clear()
+        self._batch.add(self._buffer, 0, length, wire.DATA_HEADER_LENGTH)
+        taken = cython.cast(SendingPublication, self._stream).endpoint.send(
+            cython.cast(SendingPublication, self._stream), self._batch
+        )
+        if self._batch.length_of_first(taken) < length:
+            self._short_sends.get_and_add(1)
+        return 0

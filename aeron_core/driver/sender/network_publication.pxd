@@ -11,7 +11,7 @@ from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.one_way_latency cimport OneWaySchedule
 from aeron_core.driver.agents.rate_limit cimport RateLimit
 from aeron_core.driver.agents.system_counters cimport SystemCounters
-from aeron_core.driver.sender.control_frames cimport ControlFrames
+from aeron_core.driver.sender.control_frames cimport ControlFrames, HeartbeatBunch
 from aeron_core.driver.sender.datagram_run cimport DatagramRun
 from aeron_core.driver.sender.live_receivers cimport LiveReceivers
 from aeron_core.driver.sender.publication_events cimport PublicationEvents
@@ -34,6 +34,8 @@ cdef class NetworkPublication(SendingPublication):
     cdef AtomicCounter _naks_received
     cdef DatagramRun _run
     cdef SendBatch _batch                       # shared by all publications of the sender
+    cdef HeartbeatBunch _heartbeats             # shared, too
+    cdef bint _is_bunched                       # heartbeats of several streams are sent together
     cdef ControlFrames _frames                  # SETUP, heartbeat and RTTM of this stream
     cdef RateLimit _rttm_replies
     cdef OneWaySchedule _one_way
@@ -68,7 +70,7 @@ cdef class NetworkPublication(SendingPublication):
     cdef int32_t _count_back_pressure(self) except -1 nogil
     @cython.locals(length=int32_t)
     cdef int32_t _send_setup_if_due(self, int64_t position, int64_t now_ns) except -1 nogil
-    @cython.locals(flags=uint8_t)
+    @cython.locals(flags=uint8_t, length=int32_t)
     cdef int32_t _send_heartbeat_if_due(self, int64_t position, int64_t now_ns) except -1 nogil
     cdef int32_t _send_frame(self, int32_t length) except -1 nogil
     @cython.locals(limit=int64_t, position=int64_t)

@@ -60,6 +60,8 @@ class NetworkPublication(SendingPublication):
         )
         self._run = DatagramRun(params.log, params.mtu, uses_gso=params.uses_gso)
         self._batch = params.batch
+        self._heartbeats = params.heartbeats
+        self._is_bunched = params.shares_batches
         self._max_entries = params.max_messages_per_send
         self._events = PublicationEvents(params)
         self._receivers = LiveReceivers(params.connection_timeout_ns)
@@ -197,7 +199,8 @@ class NetworkPublication(SendingPublication):
             flags |= wire.DATA_FLAG_EOS
         self._time_of_last_send_ns = now_ns
         self._counters.heartbeats_sent.increment_release()
-        return self._send_frame(self._frames.encode_heartbeat(position, flags))
+        length = self._frames.encode_heartbeat(position, flags)
+        return self._heartbeats.add(self, self._frames) if self._is_bunched else self._send_frame(length)
 
     def _send_frame(self, length: int) -> int:
         self._batch.clear()

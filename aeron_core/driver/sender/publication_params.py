@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aeron_core._native.datagrams import SendBatch
     from aeron_core._native.park import Bell
     from aeron_core.driver.agents.system_counters import SystemCounters
+    from aeron_core.driver.sender.control_frames import HeartbeatBunch
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.flow_control import FlowControl
@@ -62,8 +63,8 @@ class NetworkPublicationParams(SendingPublicationParams):
     """Parameters of a publication in datagrams.
 
     `mtu` is bytes, `ttl` hops, `max_messages_per_send` entries of a batch, `max_resend` retransmissions at a time.
-    `proof_secret` is random, at least 0. `now_ns` is the time of creation. One-way latency is not measured with an
-    interval of 0.
+    `shares_batches`: a batch may have heartbeats of other streams, too. `proof_secret` is random, at least 0. `now_ns`
+    is the time of creation. One-way latency is not measured with an interval of 0.
     """
 
     flow_control: FlowControl
@@ -71,6 +72,8 @@ class NetworkPublicationParams(SendingPublicationParams):
     back_pressure_events: AtomicCounter
     naks_received: AtomicCounter
     batch: SendBatch
+    heartbeats: HeartbeatBunch
+    shares_batches: bool
     conductor: CommandRing
     mtu: int
     ttl: int

@@ -6,6 +6,7 @@ from aeron_core._native.pointers cimport PointerList, QuietList
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.data_agent cimport DataAgent
 from aeron_core.driver.agents.stream_activity cimport StreamActivity, StreamTurns
+from aeron_core.driver.sender.control_frames cimport HeartbeatBunch
 from aeron_core.driver.sender.ipc_publication cimport IpcPublication
 from aeron_core.driver.sender.sending_publication cimport SendingPublication
 from aeron_core.driver.agents.polled_endpoints cimport PolledSendEndpoints
@@ -14,6 +15,7 @@ from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition
 
 cdef class Sender(DataAgent):
     cdef PolledSendEndpoints _endpoints
+    cdef HeartbeatBunch _heartbeats
     cdef PointerList _active                # of SendingPublication, visited in every duty cycle
     cdef PointerList _active_ipc            # of IpcPublication
     cdef QuietList _quiet                   # of the StreamActivity of all others

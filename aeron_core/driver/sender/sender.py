@@ -21,6 +21,7 @@ from aeron_core.driver.agents.data_agent import DataAgent
 from aeron_core.driver.agents.polled_endpoints import PolledSendEndpoints
 from aeron_core.driver.agents.stream_activity import StreamActivity, StreamTurns
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
+from aeron_core.driver.sender.control_frames import HeartbeatBunch
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.sending_publication import SendingPublication
 
@@ -39,8 +40,9 @@ class Sender(DataAgent):
     _next_limit: int
     _next_ipc_limit: int
 
-    def __init__(self, params: AgentParams) -> None:
+    def __init__(self, params: AgentParams, heartbeats: HeartbeatBunch) -> None:
         super().__init__("sender", params)
+        self._heartbeats = heartbeats
         self._endpoints = PolledSendEndpoints()
         self._active = PointerList()
         self._active_ipc = PointerList()
@@ -59,6 +61,8 @@ class Sender(DataAgent):
         """
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
+        # Of a cycle that a stream ended by raising, before a command can remove their endpoint.
+        self._heartbeats.flush()
         work = self._drain_commands()
         self._activate(now_ns)
         sent = self._send(now_ns)
@@ -127,6 +131,7 @@ class Sender(DataAgent):
             self._next_to_send += 1
             sent += cython.cast(SendingPublication, self._active.at(index)).send_pending(now_ns)
         self._next_to_send = 0
+        self._heartbeats.flush()
         return sent
 
     def _update_limits(self, now_ns: int) -> int:

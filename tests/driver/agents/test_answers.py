@@ -9,6 +9,7 @@ from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.data_agent import AgentParams
 from aeron_core.driver.receiver.receiver import Receiver
+from aeron_core.driver.sender.control_frames import HeartbeatBunch
 from aeron_core.driver.sender.sender import Sender
 from aeron_core.testing import make_counters
 
@@ -49,7 +50,10 @@ class Stepped:
 
 @pytest.fixture(
     params=[
-        (Sender, operations.REMOVE_SEND_ENDPOINT),
+        (
+            lambda params: Sender(params, HeartbeatBunch(make_counters("short")["short"])),
+            operations.REMOVE_SEND_ENDPOINT,
+        ),
         (Receiver, operations.REMOVE_RECEIVE_ENDPOINT),
     ],
     ids=["sender", "receiver"],

@@ -47,6 +47,7 @@ class UdpTransport(MediaTransport):
     """The medium `udp`: resolves its channels and opens their endpoints."""
 
     protects_datagrams = True
+    shares_batches = True
 
     def __init__(self) -> None:
         self._ports = WildcardPorts()
