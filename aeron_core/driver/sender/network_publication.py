@@ -238,8 +238,6 @@ class NetworkPublication(SendingPublication):
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Handle a receiver's position and window, or its request for a SETUP; return 1 if rejected, else 0."""
-        # It may connect the stream, move its limit, or request a SETUP: the next duty cycle visits the stream.
-        self.activity.hurry()
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             # The message carries no position: the receiver has no image. It got data of the session, or requests any
             # SETUP at a control address.
@@ -249,6 +247,7 @@ class NetworkPublication(SendingPublication):
             # The duty cycle sends the SETUP, at most one per SETUP_INTERVAL_NS: many receivers, or forged requests,
             # cannot make this side send more.
             self._is_setup_elicited = True
+            self.activity.hurry()
             if self._is_proved(sm):
                 self._flow_control.on_setup_elicited(sm, now_ns)
             return 0
@@ -266,13 +265,19 @@ class NetworkPublication(SendingPublication):
             return self._refuse_receiver()
         self._set_has_receivers(self._receivers.count() > 0, now_ns)
         self._has_initial_connection = True
+        if sm.flags & wire.SM_FLAG_EOS or not self._is_connected:
+            # It may connect the stream or disconnect it: the next duty cycle visits the stream.
+            self.activity.hurry()
         if not self._is_proved(sm):
             return self._request_proof(sm.receiver_id, now_ns)
         # A status message is not answered. The receiver repeats it, so a lost one delays the limit but does not stop
         # it.
         position = sm.position(self.log.initial_term_id, self.log.position_bits_to_shift)
         limit = self._flow_control.on_status_message(sm, position, self.sender_limit.get(), now_ns)
-        self.sender_limit.set_release(limit)
+        if limit != self.sender_limit.get():
+            # There may be more to send.
+            self.activity.hurry()
+            self.sender_limit.set_release(limit)
         if sm.flags & wire.SM_FLAG_EOS:
             self._proofs.forget(sm.receiver_id)
         return 0
