@@ -58,9 +58,9 @@ class IpcPublication:
         seen = pointers.sum_of_tails(self.log.tails())
         if self.log.producer_position() != self._last_producer_position:
             return False
-        attention = pointers.WHEN_LOOKING
-        if not self.is_rung.get_acquire():
-            attention = pointers.ALWAYS if self.may_rest() else pointers.RESTLESS
+        # Always looked at: publishers that ring do so when their window is full, and the position of others, and a ring
+        # for coroutines that was lost, must not wait for that.
+        attention = pointers.ALWAYS if self.may_rest() else pointers.RESTLESS
         self.activity.calm(self.log.tails(), seen, attention)
         return True
 
