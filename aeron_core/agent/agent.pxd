@@ -8,7 +8,7 @@ cdef class Agent:
     cdef readonly str role_name
     cdef int32_t do_work(self) except? -1 nogil
     cdef bint may_rest(self) except -1 nogil
-    cdef int32_t hear(self, bint is_heard) noexcept nogil
+    cdef int32_t attend(self, bint is_heard) noexcept nogil
     cdef bint has_received(self) noexcept nogil
 
 
@@ -27,6 +27,6 @@ cdef class CompositeAgent(Agent):
     @cython.locals(index=int32_t)
     cdef bint may_rest(self) except -1 nogil
     @cython.locals(index=int32_t)
-    cdef int32_t hear(self, bint is_heard) noexcept nogil
+    cdef int32_t attend(self, bint is_heard) noexcept nogil
     @cython.locals(index=int32_t)
     cdef bint has_received(self) noexcept nogil

@@ -40,7 +40,7 @@ class Agent:
         """
         return False
 
-    def hear(self, is_heard: bool) -> int:
+    def attend(self, is_heard: bool) -> int:
         """Look at everything in the next duty cycle; `is_heard`: after it, only at what does not ring the bell.
 
         Called on the agent's thread without the GIL when its bell is armed, was rung, or is not used any more. Returns
@@ -122,10 +122,10 @@ class CompositeAgent(Agent):
                 return False
         return True
 
-    def hear(self, is_heard: bool) -> int:
-        """See `Agent.hear`."""
+    def attend(self, is_heard: bool) -> int:
+        """See `Agent.attend`."""
         for index in range(self._pointers.size):
-            cython.cast(Agent, self._pointers.at(index)).hear(is_heard)
+            cython.cast(Agent, self._pointers.at(index)).attend(is_heard)
         return 0
 
     def has_received(self) -> bool:

@@ -92,7 +92,7 @@ class BellWait:
             self._bell.arm()
             self._is_heard = True
             self._is_first = True
-            return self._agent.hear(True)
+            return self._agent.attend(True)
         if self._is_first:
             duration_ns = min(duration_ns, self._first_ns)
         elif rest_ns > duration_ns and self._agent.may_rest():
@@ -104,7 +104,7 @@ class BellWait:
             # After the first wait, look once more, though nothing rang: a store that another processor had not made
             # visible when the flag was set, and whose ring came too early to see the flag, is visible now.
             self._is_first = False
-            self._agent.hear(True)
+            self._agent.attend(True)
         return 0
 
     def stop(self) -> int:
@@ -113,7 +113,7 @@ class BellWait:
         if self._is_heard:
             self._is_heard = False
             self._bell.disarm()
-            self._agent.hear(False)
+            self._agent.attend(False)
         return 0
 
     def push(self) -> None:

@@ -18,7 +18,8 @@ from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.concurrent.wake_up import Bells
-from aeron_core.driver.agents.data_agent import AgentParams, ConductorAgent, ConductorInput
+from aeron_core.driver.agents.conductor_input import ConductorInput
+from aeron_core.driver.agents.data_agent import AgentParams, ConductorAgent
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.driver.conductor.client_proxy import ClientProxy
@@ -94,7 +95,6 @@ class Assembly:
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
         events = _open_event_log(settings, clock, errors)
-        # A ring for each agent and direction has one producer and one consumer.
         from_sender, from_receiver = (CommandRing(_EVENT_RING_CAPACITY) for _ in range(2))
         self.to_sender, self.to_receiver = (CommandRing(_COMMAND_RING_CAPACITY) for _ in range(2))
         self.context = DriverContext(

@@ -8,7 +8,7 @@ command until it is sent: the conductor may close a socket only after it receive
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import cython
 
@@ -19,17 +19,10 @@ from aeron_core.driver._native import operations
 from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
-    from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
     from aeron_core._native.commands import CommandRing
-    from aeron_core.agent.agent import AgentLike
     from aeron_core.agent.duty_cycle import DutyCycleTracker
-
-    class PausingAgent(AgentLike, Protocol):
-        """An agent that knows when it has something to do if nothing arrives."""
-
-        def pause_until_ns(self, now_ns: int) -> int:
-            """Return the time of its next work without commands and events; `now_ns` or less for the next cycle."""
+    from aeron_core.driver.agents.conductor_input import ConductorInput, PausingAgent
 
 
 #: Longest time without a duty cycle of the conductor. Invented: timers of plugins may rely on this.
@@ -79,16 +72,6 @@ class Answers:
         self._answer.set_value(0, value)
         self._is_waiting = not self._conductor.offer(self._answer)
         return 0
-
-
-@frozen(kw_only=True)
-class ConductorInput:
-    """What gives the conductor work: commands of clients, in a ring with the trailer at `capacity`, and events."""
-
-    to_driver: AtomicBuffer
-    capacity: int
-    from_sender: CommandRing
-    from_receiver: CommandRing
 
 
 class ConductorAgent(PythonAgent):

@@ -55,13 +55,13 @@ class IpcPublication:
         if not self.activity.is_over(now_ns):
             return False
         # The tails first: a message that is claimed after them is found by their sum.
-        seen = pointers.sum_of_tails(self.log.tails())
+        seen = pointers.sum_of_tails(self.log.tails())  # type: ignore[attr-defined]  # declared in C
         if self.log.producer_position() != self._last_producer_position:
             return False
         # Always looked at: publishers that ring do so when their window is full, and the position of others, and a ring
         # for coroutines that was lost, must not wait for that.
         attention = pointers.ALWAYS if self.may_rest() else pointers.RESTLESS
-        self.activity.calm(self.log.tails(), seen, attention)
+        self.activity.calm(self.log.tails(), seen, attention)  # type: ignore[attr-defined]  # as above
         return True
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:

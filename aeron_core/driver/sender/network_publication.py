@@ -31,6 +31,7 @@ from aeron_core.driver.sender.sending_publication import SendingPublication
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
+    from aeron_core.driver.sender.control_frames import HeartbeatBunch
     from aeron_core.driver.sender.publication_params import NetworkPublicationParams
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.protocol.frames.nak import Nak
@@ -45,7 +46,7 @@ class NetworkPublication(SendingPublication):
     _has_initial_connection: bool
     _is_setup_elicited: bool
 
-    def __init__(self, params: NetworkPublicationParams) -> None:
+    def __init__(self, params: NetworkPublicationParams, heartbeats: HeartbeatBunch) -> None:
         super().__init__(params)
         self._counters = params.system_counters
         self._back_pressure_events = params.back_pressure_events
@@ -60,7 +61,7 @@ class NetworkPublication(SendingPublication):
         )
         self._run = DatagramRun(params.log, params.mtu, uses_gso=params.uses_gso)
         self._batch = params.batch
-        self._heartbeats = params.heartbeats
+        self._heartbeats = heartbeats
         self._is_bunched = params.shares_batches
         self._max_entries = params.max_messages_per_send
         self._events = PublicationEvents(params)
@@ -91,11 +92,13 @@ class NetworkPublication(SendingPublication):
         if not self.activity.is_over(now_ns) or self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return False
         # The tails first: a message that is claimed after them is found by their sum.
-        seen = pointers.sum_of_tails(self.log.tails())
+        seen = pointers.sum_of_tails(self.log.tails())  # type: ignore[attr-defined]  # declared in C
         if self.log.producer_position() != self._last_producer_position:
             return False
         self.activity.calm(
-            self.log.tails(), seen, pointers.WHEN_LOOKING if self.is_rung.get_acquire() else pointers.RESTLESS
+            self.log.tails(),  # type: ignore[attr-defined]  # as above
+            seen,
+            pointers.WHEN_LOOKING if self.is_rung.get_acquire() else pointers.RESTLESS,
         )
         return True
 
@@ -119,7 +122,7 @@ class NetworkPublication(SendingPublication):
         if self.has_receivers.get_acquire() and self._one_way.is_due(now_ns):
             self._measure_one_way()
         self._retransmits.process_timeouts(self, now_ns)
-        if self._retransmits.is_active() or self._measures_one_way:
+        if self._measures_one_way or self._retransmits.is_active():  # type: ignore[attr-defined]  # in C
             self.activity.remind(now_ns)
         return sent
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from aeron_core._native.datagrams import SendBatch
     from aeron_core._native.park import Bell
     from aeron_core.driver.agents.system_counters import SystemCounters
-    from aeron_core.driver.sender.control_frames import HeartbeatBunch
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.flow_control import FlowControl
@@ -72,7 +71,6 @@ class NetworkPublicationParams(SendingPublicationParams):
     back_pressure_events: AtomicCounter
     naks_received: AtomicCounter
     batch: SendBatch
-    heartbeats: HeartbeatBunch
     shares_batches: bool
     conductor: CommandRing
     mtu: int

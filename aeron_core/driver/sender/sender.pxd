@@ -33,7 +33,7 @@ cdef class Sender(DataAgent):
 
     @cython.locals(i=int32_t)
     cdef bint may_rest(self) except -1 nogil
-    cdef int32_t hear(self, bint is_heard) noexcept nogil
+    cdef int32_t attend(self, bint is_heard) noexcept nogil
     cdef bint has_received(self) noexcept nogil
     cdef int32_t _execute(self) except -1 nogil
     cdef int32_t _execute_on_endpoint(self) except -1 nogil

@@ -89,8 +89,8 @@ class Sender(DataAgent):
                 return False
         return self._quiet.restless == 0
 
-    def hear(self, is_heard: bool) -> int:
-        """See `Agent.hear`."""
+    def attend(self, is_heard: bool) -> int:
+        """See `Agent.attend`."""
         self._is_heard = is_heard
         self._must_look = True
         return 0

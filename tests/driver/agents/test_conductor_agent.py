@@ -9,7 +9,8 @@ from aeron_core._native.commands import CommandRing
 from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.driver.agents.data_agent import LONGEST_PAUSE_NS, ConductorAgent, ConductorInput
+from aeron_core.driver.agents.conductor_input import ConductorInput
+from aeron_core.driver.agents.data_agent import LONGEST_PAUSE_NS, ConductorAgent
 from aeron_core.testing import make_counters
 
 MS = 1_000_000

@@ -145,7 +145,7 @@ def test_resources_of_a_silent_client_are_released_and_others_are_notified(pair,
     assert unavailable == [dead.client_id, counter.registration_id]
     assert [r.registration_id for r in pair.sender.find_counters("client-heartbeat")] == [other.client_id]
     pair.run_until(lambda: gone, within_ns=20 * S)
-    assert pair.sender.log_files() == []
+    pair.run_until(lambda: pair.sender.log_files() == [], within_ns=2 * S)
 
 
 def test_a_client_that_stalls_for_too_long_has_timed_out(pair):

@@ -61,7 +61,8 @@ def new_network_publication(
     # Counters of a strategy come first, as in the reference.
     flow_control = _new_flow_control(context, request, endpoint, storage, initial_term_id)
     _allocate_counters(request, storage)
-    return NetworkPublication(_network_params(context, request, endpoint, storage, flow_control))
+    params = _network_params(context, request, endpoint, storage, flow_control)
+    return NetworkPublication(params, context.heartbeats)
 
 
 def _flow_control_of(
@@ -186,7 +187,6 @@ def _network_params(
         flow_control=flow_control,
         system_counters=context.system_counters,
         batch=context.send_batch,
-        heartbeats=context.heartbeats,
         # Responses go to a receiver of their own each.
         shares_batches=endpoint.transport.shares_batches and not params.is_response,
         # Events of the publication, such as an ERR frame of a receiver, go to the conductor by this ring.
