@@ -40,6 +40,7 @@ class Command:
 
 @final
 class CommandRing:
+    def is_empty(self) -> bool: ...  # C method: only compiled modules can call it
     def __init__(self, capacity: int = 1024) -> None: ...
     @property
     def size(self) -> int: ...

@@ -110,7 +110,7 @@ class ConductorAgent(PythonAgent):
     def _run(self, now_ns: int) -> int:
         work: int = self._delegate.do_work()
         if work == 0:
-            self._pause_until_ns = min(self._delegate.pause_until_ns(now_ns), now_ns + self._longest_pause_ns)
+            self._pause_until_ns = min(self._delegate.pause_until_ns(now_ns), now_ns + self._longest_pause_ns)  # type: ignore[attr-defined]
         return work
 
     def _is_quiet(self) -> bool:

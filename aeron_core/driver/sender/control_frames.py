@@ -89,6 +89,7 @@ class HeartbeatBunch:
     """
 
     _count: int  # 0 in a new object of the compiled class
+    _stream: object
 
     def __init__(self, short_sends: AtomicCounter) -> None:
         self._short_sends = short_sends
