@@ -2,6 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport peers, wire
+from aeron_core._native.park cimport Bell
 from aeron_core.client.channel_peers cimport ChannelPeers
 from aeron_core.client.publications.exclusive_publication cimport ExclusivePublication
 from aeron_core.client.subscriptions.image cimport Image
@@ -17,6 +18,8 @@ cdef class Forwarder:
     cdef readonly int64_t too_long        # messages dropped as too long for the other side
     cdef ExclusivePublication _publication
     cdef ExclusiveAppender _appender
+    cdef Bell _bell                       # as in `PublicationState`
+    cdef Bell _limit_bell
     cdef ChannelPeers _peers
     cdef BatchBuffer _batch
     cdef int64_t _next                    # index in the batch of the next message to forward

@@ -34,6 +34,8 @@ class Forwarder:
         self.too_long = 0
         self._publication = publication
         self._appender = self._publication._exclusive_appender
+        self._bell = self._publication._bell
+        self._limit_bell = self._publication._limit_bell
         self._peers = channel_peers
         self._batch = BatchBuffer(_BATCH_MESSAGES, _BATCH_LENGTH)
         self._next = 0
@@ -63,7 +65,11 @@ class Forwarder:
             return wire.RESULT_CLOSED
         with cython.nogil:
             result = self._forward(is_addressed, session_id)
-        return result  # noqa: RET504 - returning a Python object needs the GIL
+            self._bell.ring()
+            if result < 0:
+                # The sender may sleep although a subscriber has just made space.
+                self._limit_bell.ring()
+        return result
 
     def left(self) -> int:
         """Return how many messages were read and are not forwarded yet."""

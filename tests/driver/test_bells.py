@@ -8,6 +8,7 @@ import time
 import pytest
 
 from aeron_core import MediaDriver, connect
+from aeron_core.device.forwarder import Forwarder
 
 #: Longer than any test: a message that nothing announces would wait for it.
 BOUND = "60s"
@@ -71,6 +72,27 @@ def test_a_message_to_a_sleeping_driver_is_sent_and_received_at_once(client, off
     assert offer(publication) > 0
 
     assert received(subscription, 1) == [b"hello"]
+
+
+def test_messages_that_a_device_forwards_to_a_sleeping_driver_are_received_at_once(client):
+    inner, outer = (client.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 1001) for _ in range(2))
+    source, target = (
+        client.add_exclusive_publication(f"aeron:udp?endpoint={subscription.local_addresses()[0]}", 1001)
+        for subscription in (inner, outer)
+    )
+    for publication in (source, target):
+        publication.await_connected(TIMEOUT_S)
+    inner.await_connected(TIMEOUT_S)
+    forwarder = Forwarder(inner.images[0], target, target.channel_peers())
+    assert source.offer(b"hello") > 0
+    end_s = time.monotonic() + TIMEOUT_S
+    while not forwarder.has_messages() and time.monotonic() < end_s:
+        pass
+    threading.Event().wait(0.05)  # as above
+
+    assert forwarder.forward(False, 0) == 0
+
+    assert received(outer, 1) == [b"hello"]
 
 
 def claim_kilobyte(publication):
