@@ -36,7 +36,7 @@ static inline void ac_sleep_ns(int64_t ns)
 /* The flag of a bell: 1 while its thread waits, or runs its last duty cycle before it. */
 static inline int ac_bell_is_armed(const int32_t *flag) { return __atomic_load_n(flag, __ATOMIC_RELAXED); }
 
-/* Sequentially consistent: the duty cycle after it sees what was stored before any ring that found the flag 0. */
+/* Sequentially consistent: after it, and a fence, a duty cycle sees what was stored before a ring that found the flag 0. */
 static inline void ac_bell_set(int32_t *flag, int32_t value) { __atomic_store_n(flag, value, __ATOMIC_SEQ_CST); }
 
 /* Bits of a mask, and pipes by number. */

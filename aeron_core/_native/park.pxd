@@ -70,8 +70,11 @@ cdef class Bell:
     cdef inline bint is_armed(self) noexcept nogil:
         return ac_bell_is_armed(self._flag)
 
+    # The fence: loads after it, which order nothing themselves, are not made before the flag is set. They see what was
+    # stored before any ring that found it 0.
     cdef inline void arm(self) noexcept nogil:
         ac_bell_set(self._flag, 1)
+        ac_bell_fence()
 
     cdef inline void disarm(self) noexcept nogil:
         if ac_bell_is_armed(self._flag):
