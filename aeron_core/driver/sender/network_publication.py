@@ -122,8 +122,10 @@ class NetworkPublication(SendingPublication):
         if self.has_receivers.get_acquire() and self._one_way.is_due(now_ns):
             self._measure_one_way()
         self._retransmits.process_timeouts(self, now_ns)
-        if self._measures_one_way or self._retransmits.is_active():  # type: ignore[attr-defined]  # in C
+        if self._measures_one_way:
             self.activity.remind(now_ns)
+        if self._retransmits.is_active():  # type: ignore[attr-defined]  # declared in C
+            self.activity.remind(self._retransmits.next_expiry_ns(now_ns + wire.HEARTBEAT_INTERVAL_NS) + 1)
         return sent
 
     def may_rest(self) -> bool:
@@ -360,6 +362,8 @@ class NetworkPublication(SendingPublication):
         stays tracked. `destination_registration_id` is -1 unless a client added the destination.
         """
         self._flow_control.on_error(error, now_ns)
+        # It may move the limit or disconnect the stream: the next duty cycle visits the stream.
+        self.activity.hurry()
         # Errors of receivers that are not tracked are not reported. A receiver is forgotten after its error was
         # reported, so each rejection is reported once.
         if not self._receivers.is_tracked(error.receiver_id):

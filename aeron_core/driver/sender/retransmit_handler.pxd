@@ -40,6 +40,8 @@ cdef class RetransmitHandler:
     cdef inline bint is_active(self) noexcept nogil:
         return self._active_count > 0
 
+    @cython.locals(i=int32_t, earliest_ns=int64_t)
+    cdef int64_t next_expiry_ns(self, int64_t latest_ns) noexcept nogil
     @cython.locals(i=int32_t, available=int32_t)
     cdef int32_t _slot_for(self, int32_t term_id, int32_t term_offset) noexcept nogil
     @cython.locals(window=int64_t, longest=int64_t)

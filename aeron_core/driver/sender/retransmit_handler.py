@@ -108,6 +108,14 @@ class RetransmitHandler:
                 self._active_count -= 1
         return work
 
+    def next_expiry_ns(self, latest_ns: int) -> int:
+        """Return when the first action that is delayed or lingers expires, at most `latest_ns`."""
+        earliest_ns = latest_ns
+        for i in range(self._capacity):
+            if self._actions[i].state != operations.RETRANSMIT_INACTIVE:
+                earliest_ns = min(earliest_ns, self._actions[i].expiry_ns)
+        return earliest_ns
+
     def _slot_for(self, term_id: int, term_offset: int) -> int:
         # Negative if there is no slot: -1 if an earlier request covers this one, -2 if all slots are in use.
         available = -2
