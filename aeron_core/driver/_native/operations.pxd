@@ -8,6 +8,10 @@ cpdef enum:
     # Quiet streams that an agent checks in each duty cycle, see `StreamTurns`. Invented: as many as cost less than one poll
     # of a socket.
     QUIET_STREAMS_PER_CYCLE = 16
+    # Streams whose timers are due at the same time, and such times in an interval. Invented: the heartbeats of one are one
+    # system call (MAX_GSO_SEGMENTS), and twice as many status messages fit into a receive buffer of 128 KiB.
+    STREAMS_PER_PHASE = 64
+    PHASES = 100
     # Bytes that publishers of an IPC stream can claim while the sender rests for 16 ms, if they do not ring. Invented: at
     # 500 MB/s they do not wait for it.
     RESTING_WINDOW_LENGTH = 8388608

@@ -5,6 +5,8 @@ from typing import Final
 COMMAND_DRAIN_LIMIT: Final[int]
 POLL_ALL_LIMIT: Final[int]
 QUIET_STREAMS_PER_CYCLE: Final[int]
+STREAMS_PER_PHASE: Final[int]
+PHASES: Final[int]
 RESTING_WINDOW_LENGTH: Final[int]
 ADD_SEND_ENDPOINT: Final[int]
 REMOVE_SEND_ENDPOINT: Final[int]

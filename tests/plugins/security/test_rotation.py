@@ -61,8 +61,8 @@ def test_a_thousand_rotations_lose_no_message(start):
         pair.run_until(lambda: load.step() >= ROTATIONS, within_ns=10 * S)
 
         for driver in (pair.sender, pair.receiver):
-            # A round in which nothing is sent delays one.
-            assert value(driver, "rotations") >= 0.99 * ROTATIONS
+            # A round in which nothing is sent delays one: a receiver may send only a status message each 200 ms.
+            assert value(driver, "rotations") >= 0.9 * ROTATIONS
             assert driver.errors() == []
             # At the start, and never again.
             assert value(driver, "refused-unproved") < 10

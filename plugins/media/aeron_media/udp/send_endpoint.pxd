@@ -8,6 +8,7 @@ from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
+from aeron_media._native cimport limits
 from aeron_media._native.destination_table cimport FanOut
 from aeron_core._native.pointers cimport PointerMap, pair_key
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream

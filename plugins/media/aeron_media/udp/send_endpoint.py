@@ -22,6 +22,7 @@ from aeron_core._native.datagrams import DatagramChannel, SendBatch
 from aeron_core._native.pointers import PointerMap
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_core.uri.endpoint_parameters import EndpointParameters
+from aeron_media._native import limits
 from aeron_media._native.destination_table import FanOut
 from aeron_media.fault_slot import FaultSlot
 from aeron_media.udp.destinations import Destinations
@@ -203,12 +204,16 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return self._control.descriptor()
 
     def poll(self, now_ns: int) -> int:
-        """See `SendChannelEndpoint.poll`."""
+        """See `SendChannelEndpoint.poll`; receives until nothing is left, at most about what a buffer holds."""
         frames = 0
         if self._is_multi_destination:
             self._destinations.process(now_ns)
-        for slot in range(self._control.receive(self._received)):
-            frames += self._feedback.on_slot(slot, now_ns)
+        for _ in range(limits.MAX_FEEDBACK_RECEIVES):
+            count = self._control.receive(self._received)
+            for slot in range(count):
+                frames += self._feedback.on_slot(slot, now_ns)
+            if count < self._received.slots:
+                break
         if self._control.error_code != 0:
             self._faults.keep(0, 0, 0, self._control.error_code, self._remote)
             self._control.error_code = 0

@@ -308,12 +308,16 @@ def test_a_closed_endpoint_leaves_its_port(lab):
     assert lab.open_send(uri).endpoint.local_addresses() == ["127.0.0.1:20122"]
 
 
-@pytest.mark.parametrize(("slots", "taken"), [(1, 1), (3, 3), (8, 5)])
-def test_one_poll_receives_as_many_packets_as_there_are_slots(lab, stream, slots, taken):
+@pytest.mark.parametrize(
+    ("slots", "sent", "taken"), [(1, 5, 5), (3, 5, 5), (8, 5, 5), (1, 70, 64), (2, 70, 70)]
+)
+def test_one_poll_receives_all_packets_while_the_slots_are_filled_up_to_64_times(
+    lab, stream, slots, sent, taken
+):
     sender = lab.open_send(receive_slots=slots)
     sender.add_stream(stream)
     receiver = lab.open_socket(20121)
-    lab.send_to(receiver, lab.address_of(sender), *[encode_frame(SM)] * 5)
+    lab.send_to(receiver, lab.address_of(sender), *[encode_frame(SM)] * sent)
 
     sender.poll(now_ns=55)
 
