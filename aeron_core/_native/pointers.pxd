@@ -43,6 +43,7 @@ cdef class QuietList:
     cdef QuietEntry *_entries
     cdef readonly int32_t size
     cdef readonly int32_t restless  # entries with the attention RESTLESS
+    cdef int32_t joins              # of items so far, counted by them
     cdef int32_t _capacity
     cdef int32_t _next              # index
     cdef int32_t _left              # entries to check since `begin`

@@ -43,8 +43,9 @@ def test_a_publication_without_a_receiver_sends_a_setup_at_once_and_then_every_1
     pair.run_for(1 * S)
 
     times = times_of(pair, Setup, pair.SENDER)
-    assert len(times) == 10
-    assert all(100 * MS < interval <= 101 * MS for interval in intervals(times))
+    assert len(times) in (10, 11)
+    # Up to a tenth earlier, until they have the phase of the stream.
+    assert all(90 * MS <= interval <= 101 * MS for interval in intervals(times))
     assert not publication.is_connected
 
 
@@ -141,8 +142,8 @@ def test_heartbeats_start_100_ms_after_the_last_data_and_repeat_every_100_ms(pai
     frames = frames_of(DataHeader, pair.sent())
     data = next(index for index, frame in enumerate(frames) if frame.frame_length > 0)
 
-    assert len(frames) - data == 11
-    assert all(100 * MS < interval <= 101 * MS for interval in intervals(times[data:]))
+    assert len(frames) - data in (11, 12)
+    assert all(90 * MS <= interval <= 101 * MS for interval in intervals(times[data:]))
     assert {(f.frame_length, f.flags, f.term_offset) for f in frames[data + 1 :]} == {
         (0, HEARTBEAT_FLAGS, 64)
     }
@@ -192,7 +193,7 @@ def test_status_messages_come_every_200_ms_from_a_receiver_that_reads_nothing(pa
 
     times = times_of(pair, StatusMessage, pair.RECEIVER)
 
-    assert all(200 * MS < interval <= 201 * MS for interval in intervals(times[1:]))
+    assert all(180 * MS <= interval <= 201 * MS for interval in intervals(times[1:]))
     assert len(times) >= 14
 
 

@@ -94,7 +94,7 @@ def connect(pair):
     return publication, subscription
 
 
-def test_an_idle_stream_calls_a_strategy_ten_times_per_second_at_any_cycle_rate(start_pair, plugin):
+def test_an_idle_stream_calls_a_strategy_at_most_ten_times_per_second_at_any_cycle_rate(start_pair, plugin):
     pair = start_pair(plugins=[plugin])
     connect(pair)
     pair.idle_step_ns = 100 * US
@@ -105,7 +105,8 @@ def test_an_idle_stream_calls_a_strategy_ten_times_per_second_at_any_cycle_rate(
     status_messages = plugin.calls["on_status_message"]
     assert status_messages <= 5
     assert 9 <= plugin.calls["on_idle"] <= 11
-    assert 9 <= plugin.calls["should_measure_rtt"] <= 11
+    # With each status message that is due.
+    assert 4 <= plugin.calls["should_measure_rtt"] <= 6
     assert plugin.calls["has_required_receivers"] <= 11 + status_messages
     assert plugin.calls["on_track_rebuild"] == 0
 

@@ -19,16 +19,17 @@ cdef class StreamActivity:
     cdef int64_t _next_timer_ns     # at which the stream is visited even if it is quiet
     cdef int64_t _timer_interval_ns
     cdef int64_t _short_interval_ns
-    cdef int64_t _tick_ns
+    cdef int64_t _phase             # of the timers of the stream, in hundredths of their interval
 
     cdef int32_t join(self, PointerList active, QuietList quiet, PyObject *stream) except -1 nogil
     cdef int32_t leave(self) noexcept nogil
     cdef int32_t wake(self) except -1 nogil
-    @cython.locals(deadline_ns=int64_t)
     cdef int32_t calm(self, const uint64_t *tails, uint64_t seen, int32_t attention) except -1 nogil
     cdef int32_t hurry(self) except -1 nogil
     cdef void move(self, int64_t now_ns) noexcept nogil
     cdef void visit(self, int64_t now_ns) noexcept nogil
+    @cython.locals(ahead_ns=int64_t)
+    cdef int64_t due_ns(self, int64_t last_ns, int64_t interval_ns) noexcept nogil
     @cython.locals(earliest_ns=int64_t)
     cdef int32_t remind(self, int64_t time_ns) noexcept nogil
     cdef bint is_over(self, int64_t now_ns) noexcept nogil

@@ -29,22 +29,19 @@ TIMER_NS: Final = wire.HEARTBEAT_INTERVAL_NS
 RARE_NS: Final = 1_000_000_000
 #: Shortest interval of these visits. Invented: a twentieth of the longest.
 SHORT_TIMER_NS: Final = 5_000_000
-#: Times of visits are multiples of this, so that streams share the wake-ups of their agent, and those of their peers.
-#: Invented: a heartbeat is at most a tenth of its interval late.
-TICK_NS: Final = 10_000_000
 
 
 class StreamActivity:
     """Membership of one stream in the active streams of its agent; used on the thread of the agent."""
 
-    _until_ns: int  # both are 0 in a new object of the compiled class
+    _until_ns: int  # all three are 0 in a new object of the compiled class
     _next_timer_ns: int
+    _phase: int
 
     def __init__(self, timer_interval_ns: int = TIMER_NS) -> None:
         self._active_ns = ACTIVE_NS
         self._timer_interval_ns = timer_interval_ns
         self._short_interval_ns = SHORT_TIMER_NS
-        self._tick_ns = TICK_NS
         self._index = -1
 
     def join(self, active: PointerList, quiet: QuietList, stream: object) -> int:
@@ -52,6 +49,8 @@ class StreamActivity:
         self._active = cython.cast(cython.pointer(PyObject), active)
         self._quiet = cython.cast(cython.pointer(PyObject), quiet)
         self._stream = stream
+        self._phase = quiet.joins // operations.STREAMS_PER_PHASE % operations.PHASES  # type: ignore[attr-defined]
+        quiet.joins += 1  # type: ignore[attr-defined]
         cython.cast(PointerList, self._active).append(self._stream)
         return 0
 
@@ -76,11 +75,10 @@ class StreamActivity:
 
         The agent removes the stream from the list of active ones. `tails` may be NULL; `attention`: see `QuietList`.
         """
-        deadline_ns = self._next_timer_ns + self._tick_ns - 1
         return cython.cast(QuietList, self._quiet).add(
             cython.cast(cython.pointer(PyObject), self),
             cython.address(self._index),
-            deadline_ns - deadline_ns % self._tick_ns,
+            self._next_timer_ns,
             tails,
             seen,
             attention,
@@ -99,6 +97,17 @@ class StreamActivity:
         """Note that the timers of the stream are checked now: the next time is at most the interval later."""
         self._now_ns = now_ns
         self._next_timer_ns = now_ns + self._timer_interval_ns
+
+    def due_ns(self, last_ns: int, interval_ns: int) -> int:
+        """Return when a frame sent at `last_ns` is due again: after the interval, or up to a tenth of it earlier.
+
+        Earlier until the frames of the stream are in its phase. Streams that joined one after the other share a phase,
+        and so the wake-ups of their agent and of its peers. Others have another one: a receive buffer need not hold the
+        frames of all streams, even if the agent did not run when they were due.
+        """
+        # Time from the phase to the end of the interval.
+        ahead_ns = (last_ns + interval_ns - self._phase * (interval_ns // operations.PHASES)) % interval_ns
+        return last_ns + interval_ns - min(ahead_ns, interval_ns // 10)
 
     def remind(self, time_ns: int) -> int:
         """Check the timers at `time_ns` if that is earlier, though not within SHORT_TIMER_NS of the last visit.

@@ -21,7 +21,7 @@ from aeron_core._native import pointers, positions, wire
 from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.park import Bell
 from aeron_core.driver._native import operations
-from aeron_core.driver.agents.stream_activity import StreamActivity
+from aeron_core.driver.agents.stream_activity import RARE_NS, StreamActivity
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.driver.receiver.image_connections import ImageConnections
 from aeron_core.driver.receiver.image_measurements import ImageMeasurements
@@ -80,7 +80,8 @@ class PublicationImage:
         # A deadline that has passed: the first status message is due at once, since the sender waits for it.
         self._sm_deadline_ns = 0
         self._is_sm_due = False
-        self.activity = StreamActivity()
+        # Status messages are the only timer; measurements of a quiet image are looked at with them.
+        self.activity = StreamActivity(RARE_NS)
         self._start_at(params.position)
         self._prepare_frames()
 
@@ -409,7 +410,7 @@ class PublicationImage:
     def _send_error_if_due(self, now_ns: int) -> int:
         if not self._is_status_message_enabled or now_ns <= self._sm_deadline_ns:
             return 0
-        self._sm_deadline_ns = now_ns + self._sm_timeout_ns
+        self._sm_deadline_ns = self.activity.due_ns(now_ns, self._sm_timeout_ns)
         sent = self.connections.send_error(self._rejection, now_ns)
         if sent > 0:
             self._counters.error_frames_sent.get_and_add(sent)
@@ -436,7 +437,7 @@ class PublicationImage:
         self._last_sm_position = position
         self._overrun_threshold = position + (self.log.term_length >> 1)
         self._is_sm_due = False
-        self._sm_deadline_ns = now_ns + self._sm_timeout_ns
+        self._sm_deadline_ns = self.activity.due_ns(now_ns, self._sm_timeout_ns)
         return 1
 
     def disable_status_messages(self) -> int:

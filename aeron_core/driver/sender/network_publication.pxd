@@ -68,9 +68,9 @@ cdef class NetworkPublication(SendingPublication):
     @cython.locals(limit=int64_t, window=int64_t, start=int64_t, first=int64_t, taken=int32_t)
     cdef int32_t _send_data(self, int64_t position, int64_t now_ns) except -1 nogil
     cdef int32_t _count_back_pressure(self) except -1 nogil
-    @cython.locals(length=int32_t)
+    @cython.locals(length=int32_t, due_ns=int64_t)
     cdef int32_t _send_setup_if_due(self, int64_t position, int64_t now_ns) except -1 nogil
-    @cython.locals(flags=uint8_t, length=int32_t)
+    @cython.locals(flags=uint8_t, length=int32_t, due_ns=int64_t)
     cdef int32_t _send_heartbeat_if_due(self, int64_t position, int64_t now_ns) except -1 nogil
     cdef int32_t _send_frame(self, int32_t length) except -1 nogil
     @cython.locals(limit=int64_t, position=int64_t)

@@ -168,8 +168,9 @@ class NetworkPublication(SendingPublication):
         return 0
 
     def _send_setup_if_due(self, position: int, now_ns: int) -> int:
-        if now_ns <= self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
-            return self.activity.remind(self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS + 1)
+        due_ns = self.activity.due_ns(self._time_of_last_setup_ns, wire.SETUP_INTERVAL_NS)
+        if now_ns < due_ns:
+            return self.activity.remind(due_ns)
         if self.is_end_of_stream.get_acquire() != 0 or self.log.is_revoked():
             # As for requests: a receiver that joins now would create an image that never receives anything. The
             # address may be one that has never asked for the stream.
@@ -192,8 +193,9 @@ class NetworkPublication(SendingPublication):
         # Before the first status message there is no image to keep alive.
         if not self._has_initial_connection:
             return 0
-        if now_ns <= self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS:
-            return self.activity.remind(self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS + 1)
+        due_ns = self.activity.due_ns(self._time_of_last_send_ns, wire.HEARTBEAT_INTERVAL_NS)
+        if now_ns < due_ns:
+            return self.activity.remind(due_ns)
         # A heartbeat keeps the image alive and carries the sender position: lost data before it shows as a gap.
         flags = wire.DATA_FLAGS_UNFRAGMENTED
         if self.log.is_revoked():
@@ -203,6 +205,7 @@ class NetworkPublication(SendingPublication):
         elif self._signals_eos and self.is_end_of_stream.get_acquire():
             flags |= wire.DATA_FLAG_EOS
         self._time_of_last_send_ns = now_ns
+        self.activity.remind(self.activity.due_ns(now_ns, wire.HEARTBEAT_INTERVAL_NS))
         self._counters.heartbeats_sent.increment_release()
         length = self._frames.encode_heartbeat(position, flags)
         return self._heartbeats.add(self, self._frames) if self._is_bunched else self._send_frame(length)
