@@ -274,3 +274,21 @@ def test_every_type_of_frame_is_sealed(tmp_path, profiles):
         found = {kind for each in opened if each.kind == FRAMES for kind in types_of(each.content)}
         expected = ("PAD", "DATA", "NAK", "SM", "ERR", "SETUP", "RTTM", "RES", "RSP_SETUP")
         assert found == {getattr(wire, f"TYPE_{name}") for name in expected}
+
+
+def test_heartbeats_of_many_streams_are_sealed_together(pair):
+    subscriptions = [pair.add_subscription(SECURED, number) for number in range(70)]
+    publications = [pair.add_publication(SECURED, number) for number in range(70)]
+    pair.run_until(lambda: all(each.is_connected for each in (*publications, *subscriptions)))
+    pair.run_for(1 * S)
+    sent = pair.sender.counted("heartbeats_sent")
+    received = pair.receiver.counted("heartbeats_received")
+
+    pair.run_for(1 * S)
+
+    assert pair.sender.counted("heartbeats_sent") - sent >= 9 * 70
+    assert (
+        pair.receiver.counted("heartbeats_received") - received
+        == pair.sender.counted("heartbeats_sent") - sent
+    )
+    assert pair.receiver.errors() == []
