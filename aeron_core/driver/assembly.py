@@ -160,7 +160,9 @@ class Assembly:
         self.sender = Sender(
             self._agent_params("sender", self.to_sender, from_sender), self.context.heartbeats
         )
-        self.receiver = Receiver(self._agent_params("receiver", self.to_receiver, from_receiver))
+        self.receiver = Receiver(
+            self._agent_params("receiver", self.to_receiver, from_receiver), self.context.receive_batch
+        )
         duty_cycle = self._duty_cycle("conductor")
         self.conductor = Conductor(self.context, self._resolution, duty_cycle, terminate)
         ring = self.context.to_driver

@@ -57,6 +57,12 @@ def gaps_of(pair, source, is_chosen, duration_ns):
     return [later - earlier for earlier, later in pairwise(times_ns)]
 
 
+def last_of(pair, source, is_chosen):
+    """Return the last datagram of one host that is chosen."""
+    lines = reversed(pair.network.log)
+    return next(line.data for line in lines if line.source.startswith(source) and is_chosen(line.data))
+
+
 def test_a_quiet_stream_sends_heartbeats_at_their_interval(pair):
     connect(pair, 1)
 
@@ -138,6 +144,20 @@ def test_a_duty_cycle_reads_a_bounded_number_of_status_messages(lone, receiver):
         counts.append(lone.driver.counted("status_messages_received") - 1)
 
     assert counts == [4 * limits.MAX_FEEDBACK_RECEIVES, 400]
+
+
+def test_a_receiver_does_not_sleep_while_heartbeats_of_quiet_streams_are_left(pair, to_receiver):
+    connect(pair, 1)
+    pair.receiver.do_work()
+    before = pair.receiver.counted("heartbeats_received")
+    to_receiver.send(*[last_of(pair, pair.SENDER, is_heartbeat)] * 203)
+
+    cycles = 0
+    while pair.receiver.media_driver.do_work() > 0:
+        cycles += 1
+
+    assert pair.receiver.counted("heartbeats_received") - before == 203
+    assert cycles == 203 // 4
 
 
 def test_a_quiet_image_sends_status_messages_at_their_interval(pair):

@@ -3,6 +3,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
+from aeron_core._native.datagrams cimport ReceiveBatch
 from aeron_core._native.pointers cimport PointerList
 from aeron_core._native.readiness cimport ReadinessSet
 from aeron_core.driver._native cimport operations
@@ -39,4 +40,8 @@ cdef class PolledSendEndpoints(PolledEndpoints):
 
 @cython.final
 cdef class PolledReceiveEndpoints(PolledEndpoints):
-    pass
+    cdef ReceiveBatch _batch        # of all endpoints that receive datagrams
+    cdef bint _is_full              # whether one of them filled all slots
+
+    @cython.locals(is_full=cython.bint)
+    cdef bint take_full(self) noexcept nogil

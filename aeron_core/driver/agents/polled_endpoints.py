@@ -11,6 +11,7 @@ from __future__ import annotations
 import cython
 
 from aeron_core._native import wire
+from aeron_core._native.datagrams import ReceiveBatch
 from aeron_core._native.pointers import PointerList
 from aeron_core._native.readiness import ReadinessSet
 from aeron_core.driver._native import operations
@@ -118,10 +119,27 @@ class PolledSendEndpoints(PolledEndpoints):
 
 
 class PolledReceiveEndpoints(PolledEndpoints):
-    """Receive channel endpoints, polled by the receiver."""
+    """Receive channel endpoints, polled by the receiver; `batch`: what those for datagrams receive into, one by one."""
+
+    _is_full: bool  # False in a new object of the compiled class
+
+    def __init__(self, batch: ReceiveBatch | None = None) -> None:
+        super().__init__()
+        self._batch = ReceiveBatch() if batch is None else batch
+
+    def take_full(self) -> bool:
+        """Return whether an endpoint has filled its slots since the last call: more datagrams may have arrived."""
+        is_full = self._is_full
+        self._is_full = False
+        return is_full
 
     def _descriptor_of(self, endpoint: object) -> int:
         return cython.cast(ReceiveChannelEndpoint, endpoint).descriptor()
 
     def _poll_one(self, endpoint: object, now_ns: int) -> int:
-        return cython.cast(ReceiveChannelEndpoint, endpoint).poll(now_ns)
+        # Reset: not all endpoints receive into the batch.
+        self._batch.count = 0  # type: ignore[misc] # writable for compiled modules
+        received = cython.cast(ReceiveChannelEndpoint, endpoint).poll(now_ns)
+        if self._batch.count == self._batch.slots:
+            self._is_full = True
+        return received

@@ -26,17 +26,21 @@ from aeron_core.driver.receiver.stream_interest import StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 if TYPE_CHECKING:
+    from aeron_core._native.datagrams import ReceiveBatch
     from aeron_core.driver.agents.data_agent import AgentParams
 
 
 class Receiver(DataAgent):
-    """The receiver agent: images, receive endpoints and their commands; runs on one thread."""
+    """The receiver agent: images, receive endpoints and their commands; runs on one thread.
+
+    `batch`: what endpoints receive datagrams into.
+    """
 
     _next_image: int
 
-    def __init__(self, params: AgentParams) -> None:
+    def __init__(self, params: AgentParams, batch: ReceiveBatch) -> None:
         super().__init__("receiver", params)
-        self._endpoints = PolledReceiveEndpoints()
+        self._endpoints = PolledReceiveEndpoints(batch)
         self._images = PointerList()
         self._active = PointerList()
         self._quiet = QuietList()
@@ -45,8 +49,9 @@ class Receiver(DataAgent):
     def do_work(self) -> int:
         """Run one duty cycle; return the sum of commands, bytes received, gaps recovered and messages sent.
 
-        What arrives for quiet images and changes nothing does not count, nor do their status messages. Raises what an
-        image or an endpoint raises.
+        What arrives for quiet images and changes nothing does not count, nor do their status messages. If more may have
+        arrived, the result is not 0: while the agent slept, the buffer of a socket could overflow. Raises what an image
+        or an endpoint raises.
         """
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
@@ -56,6 +61,7 @@ class Receiver(DataAgent):
         received = self._endpoints.poll(now_ns)
         if self._active.size > 0:
             work += received
+        work += self._endpoints.take_full()
         return work + self._update_images(now_ns)
 
     def may_rest(self) -> bool:

@@ -4,6 +4,7 @@ import pytest
 
 from aeron_core._native.clock import Clock
 from aeron_core._native.commands import Command, CommandRing
+from aeron_core._native.datagrams import ReceiveBatch
 from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.driver._native import operations
@@ -54,7 +55,7 @@ class Stepped:
             lambda params: Sender(params, HeartbeatBunch(make_counters("short")["short"])),
             operations.REMOVE_SEND_ENDPOINT,
         ),
-        (Receiver, operations.REMOVE_RECEIVE_ENDPOINT),
+        (lambda params: Receiver(params, ReceiveBatch()), operations.REMOVE_RECEIVE_ENDPOINT),
     ],
     ids=["sender", "receiver"],
 )
