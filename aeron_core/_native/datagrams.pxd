@@ -26,6 +26,7 @@ cdef class ReceiveBatch:
     cdef readonly AtomicBuffer buffer      # `slots` slots of SLOT_LENGTH bytes
     cdef readonly int32_t slots
     cdef readonly int32_t count            # slots filled by the last receive
+    cdef readonly int32_t received         # slots that its socket filled, before any were refused
 
     cdef inline int64_t offset_of(self, int32_t index) noexcept nogil:
         return <int64_t>index * 65536

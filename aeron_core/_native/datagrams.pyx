@@ -72,7 +72,7 @@ cdef class ReceiveBatch:
             self._batch.times_ns[index] = 0
             memcpy(&self._batch.names[index], &source._storage, sizeof(sockaddr_storage))
             index += 1
-        self.count = index
+        self.count = self.received = index
         return index
 
 
@@ -199,7 +199,7 @@ cdef class UdpSocket(DatagramChannel):
 
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
         cdef int received = ac_receive_batch(self._fd, batch._batch, batch.buffer.at(0, 1), 65536, batch.slots)
-        batch.count = self._outcome(received)
+        batch.count = batch.received = self._outcome(received)
         return batch.count
 
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:

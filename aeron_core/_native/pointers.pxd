@@ -34,7 +34,7 @@ cdef struct QuietEntry:
 # Kinds of attention to the tails of an entry.
 cdef enum:
     WHEN_LOOKING            # looked at if the caller of `begin` wants to
-    ALWAYS                  # looked at in each turn
+    ALWAYS                  # looked at in each turn; has no timers, so that it may be visited later than its time
     RESTLESS                # as ALWAYS, and counted
 
 
@@ -43,10 +43,13 @@ cdef class QuietList:
     cdef QuietEntry *_entries
     cdef readonly int32_t size
     cdef readonly int32_t restless  # entries with the attention RESTLESS
+    cdef readonly int64_t earliest_ns   # no entry with timers is due before it
     cdef int32_t joins              # of items so far, counted by them
     cdef int32_t _capacity
     cdef int32_t _next              # index
     cdef int32_t _left              # entries to check since `begin`
+    cdef int64_t _found_ns          # earliest time of those checked since `begin`
+    cdef bint _is_whole             # the turn is one of all entries
     cdef bint _is_looking
 
     # Add an item, whose `index` is kept up to date, and is -1 once the item is removed.

@@ -5,7 +5,7 @@ Nothing here counts references: the code that adds an object keeps it alive unti
 
 cimport cython
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 
 cdef extern from *:
@@ -67,6 +67,9 @@ cdef class PointerList:
 cdef class QuietList:
     """Borrowed references that wait for a time or for a change of a log, packed for many to be checked in one pass."""
 
+    def __cinit__(self):
+        self.earliest_ns = INT64_MAX
+
     def __dealloc__(self):
         free(self._entries)
 
@@ -92,6 +95,8 @@ cdef class QuietList:
         entry.attention = attention
         index[0] = self.size
         self.size += 1
+        if attention == WHEN_LOOKING:
+            self.earliest_ns = min(self.earliest_ns, deadline_ns)
         self.restless += attention == RESTLESS
         return 0
 
@@ -106,8 +111,10 @@ cdef class QuietList:
     cdef void begin(self, int32_t count, bint is_looking) noexcept nogil:
         self._left = count
         self._is_looking = is_looking
+        self._found_ns = INT64_MAX
+        self._is_whole = count >= self.size
         # From the first one: while items are removed, a turn that begins in the middle would check some twice.
-        if count >= self.size:
+        if self._is_whole:
             self._next = 0
 
     cdef PyObject *take(self, int64_t now_ns) noexcept nogil:
@@ -123,7 +130,13 @@ cdef class QuietList:
                 and sum_of_tails(entry.tails) != entry.seen
             ):
                 return entry.item
+            if entry.attention == WHEN_LOOKING:
+                self._found_ns = min(self._found_ns, entry.deadline_ns)
             self._next += 1
+        # Later than before only if every entry was checked. Nothing is added during a turn.
+        if self._is_whole:
+            self.earliest_ns = self._found_ns
+            self._is_whole = False
         return NULL
 
 

@@ -33,12 +33,13 @@ class Agent:
         """Run one duty cycle without the GIL and return the work count, 0 if there was nothing to do."""
         return 0
 
-    def may_rest(self) -> bool:
-        """Return whether nothing but its rings and descriptors will give the agent work, apart from timers of 100 ms.
+    def rest_ns(self, longest_ns: int) -> int:
+        """Return how long nothing but its rings and descriptors gives the agent work: from 0 to `longest_ns`.
 
-        Called on the agent's thread without the GIL, before a long wait only.
+        0 if something else may, or a timer is due. Called on the agent's thread without the GIL, before a long wait
+        only.
         """
-        return False
+        return 0
 
     def attend(self, is_heard: bool) -> int:
         """Look at everything in the next duty cycle; `is_heard`: after it, only at what does not ring the bell.
@@ -64,7 +65,7 @@ class Agent:
 
 
 class PythonAgent(Agent):
-    """Runs an agent in plain Python; takes the GIL for each duty cycle. `can_rest` is the result of `may_rest`."""
+    """Runs an agent in plain Python; takes the GIL for each duty cycle. `can_rest`: only its rings give it work."""
 
     def __init__(self, delegate: AgentLike, *, can_rest: bool = False) -> None:
         super().__init__(delegate.role_name)
@@ -76,9 +77,9 @@ class PythonAgent(Agent):
         with cython.gil:
             return self._delegate.do_work()
 
-    def may_rest(self) -> bool:
-        """See `Agent.may_rest`."""
-        return self._can_rest
+    def rest_ns(self, longest_ns: int) -> int:
+        """See `Agent.rest_ns`."""
+        return longest_ns if self._can_rest else 0
 
     def on_start(self) -> None:
         """See `Agent.on_start`."""
@@ -115,12 +116,14 @@ class CompositeAgent(Agent):
         self._next = 0
         return work
 
-    def may_rest(self) -> bool:
-        """See `Agent.may_rest`."""
-        for index in range(self._pointers.size):  # noqa: SIM110 - a generator needs the GIL
-            if not cython.cast(Agent, self._pointers.at(index)).may_rest():
-                return False
-        return True
+    def rest_ns(self, longest_ns: int) -> int:
+        """See `Agent.rest_ns`."""
+        shortest_ns = longest_ns
+        for index in range(self._pointers.size):
+            if shortest_ns == 0:
+                break
+            shortest_ns = cython.cast(Agent, self._pointers.at(index)).rest_ns(shortest_ns)
+        return shortest_ns
 
     def attend(self, is_heard: bool) -> int:
         """See `Agent.attend`."""

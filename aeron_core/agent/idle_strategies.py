@@ -13,8 +13,8 @@ from aeron_core._native.semaphore import NamedSemaphore
 from aeron_core.agent.agent import Agent
 from aeron_core.spi.idle_strategy import IdleStrategy
 
-#: Longest wait after a bell was armed, before the agent looks at everything once more. Invented: the longest sleep of
-#: the default idle strategy of the reference.
+#: Longest wait after a bell was armed, before the agent looks at everything once more, and of one that does not watch
+#: the descriptors. Invented: the longest sleep of the default idle strategy of the reference.
 FIRST_WAIT_NS: Final = 1_000_000
 
 
@@ -82,7 +82,7 @@ class BellWait:
         return self._is_attached
 
     def wait(self, duration_ns: int, rest_ns: int) -> int:
-        """Arm the bell, or wait for it if it is: up to `rest_ns` while the agent rests, else `duration_ns`.
+        """Arm the bell, or wait for it if it is: for `duration_ns`, or as long as the agent rests, up to `rest_ns`.
 
         Returns 0.
         """
@@ -93,13 +93,14 @@ class BellWait:
             self._is_heard = True
             self._is_first = True
             return self._agent.attend(True)
-        if self._is_first:
-            duration_ns = min(duration_ns, self._first_ns)
-        elif rest_ns > duration_ns and self._agent.may_rest():
-            duration_ns = rest_ns
         # A descriptor ended the last wait, but the duty cycle received nothing: it may stay readable, such as that of a
         # socket with an error. Do not watch it this time.
-        self._was_ready = self._bell.wait(duration_ns, not self._was_ready or self._agent.has_received())
+        watches = not self._was_ready or self._agent.has_received()
+        if self._is_first or not watches:
+            duration_ns = min(duration_ns, self._first_ns)
+        elif rest_ns > duration_ns:
+            duration_ns = max(duration_ns, self._agent.rest_ns(rest_ns))
+        self._was_ready = self._bell.wait(duration_ns, watches)
         if self._is_first or not self._bell.is_armed():
             # After the first wait, look once more, though nothing rang: a store that another processor had not made
             # visible when the flag was set, and whose ring came too early to see the flag, is visible now.

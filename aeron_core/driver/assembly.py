@@ -33,6 +33,7 @@ from aeron_core.driver.conductor.unknown_keys import UnknownKeys
 from aeron_core.driver.directory import lock_directory
 from aeron_core.driver.event_log import EventLog
 from aeron_core.driver.events import choose_events
+from aeron_core.driver.random_bits import random_bits
 from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
 from aeron_core.driver.receiver.receiver import Receiver
 from aeron_core.driver.sender.control_frames import HeartbeatBunch
@@ -120,6 +121,7 @@ class Assembly:
             # All publications share one batch: only the sender uses it, for one publication at a time.
             send_batch=SendBatch(),
             heartbeats=HeartbeatBunch(system.short_sends),
+            feedback_batch=ReceiveBatch(settings.sender_io_vector_capacity),
             receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
             open_datagrams=open_datagrams,
             connections=connections,
@@ -158,7 +160,9 @@ class Assembly:
         self, from_sender: CommandRing, from_receiver: CommandRing, terminate: Callable[[bytes], None]
     ) -> None:
         self.sender = Sender(
-            self._agent_params("sender", self.to_sender, from_sender), self.context.heartbeats
+            self._agent_params("sender", self.to_sender, from_sender),
+            self.context.heartbeats,
+            self.context.feedback_batch,
         )
         self.receiver = Receiver(
             self._agent_params("receiver", self.to_receiver, from_receiver), self.context.receive_batch
@@ -246,6 +250,8 @@ class Assembly:
             conductor=conductor,
             status_message_timeout_ns=self._settings.rcv_status_message_timeout_ns,
             send_to_status_poll_ratio=self._settings.send_to_status_poll_ratio,
+            # Random: those of the drivers of a host, which have the same clock, are not due at the same time.
+            first_phase=random_bits(16),
         )
 
     def publish(self) -> None:

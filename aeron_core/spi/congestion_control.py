@@ -12,7 +12,7 @@ When methods are called, never for a data frame:
 
     on_rtt_measurement_sent   when a measurement is sent
     on_rtt_measurement        for each plausible reply to it
-    should_measure_rtt        in every duty cycle
+    should_measure_rtt        in every duty cycle; while nothing arrives, with each status message
     on_track_rebuild          in every duty cycle in which subscribers or received data advanced, or a gap is open
 
 The last two are called at most every 100 ms if they are written in Python (`adapt.PYTHON_CALL_INTERVAL_NS`). In

@@ -167,12 +167,12 @@ class EndpointParams:
 class SendEndpointParams(EndpointParams):
     """Parameters of a send endpoint.
 
-    `connects`: whether to connect unicast sockets. `receive_slots`: maximum packets per receive call.
+    `connects`: whether to connect unicast sockets. `batch`: receive memory that all endpoints of the sender share.
     `destination_count`: the counter in which an endpoint with several destinations stores how many it has.
     """
 
     connects: bool = True
-    receive_slots: int = 2
+    batch: ReceiveBatch | None = None
     destination_count: AtomicCounter | None = None
 
 

@@ -23,13 +23,16 @@ LONGEST_GAP_NS = 101 * MS
 #: Streams in several phases.
 MANY = 3 * operations.STREAMS_PER_PHASE + 8
 IDS = {"session_id": 77, "stream_id": 1001}
+#: Datagrams that the sender receives with one call, and in one duty cycle.
+SLOTS = 4
+MOST_STATUS_MESSAGES = SLOTS * limits.MAX_FEEDBACK_RECEIVES
 STATUS_MESSAGE = encode_frame(StatusMessage(receiver_id=5, receiver_window=32 * 1024, **IDS))
 
 
-def connect(pair, count):
+def connect(pair, count, channel=CHANNEL):
     """Return publications and subscriptions that have been quiet for a second."""
-    subscriptions = [pair.add_subscription(CHANNEL, number) for number in range(count)]
-    publications = [pair.add_publication(CHANNEL, number) for number in range(count)]
+    subscriptions = [pair.add_subscription(channel, number) for number in range(count)]
+    publications = [pair.add_publication(channel, number) for number in range(count)]
     pair.run_until(lambda: all(each.is_connected for each in publications))
     pair.run_for(1 * S)
     return publications, subscriptions
@@ -126,24 +129,42 @@ def receiver(lone):
 
 
 def test_a_duty_cycle_reads_all_status_messages_of_quiet_streams(lone, receiver):
-    receiver.send(STATUS_MESSAGE, 200)
+    receiver.send(STATUS_MESSAGE, 127)
 
     work = lone.driver.media_driver.do_work()
 
-    assert lone.driver.counted("status_messages_received") == 201
+    assert lone.driver.counted("status_messages_received") == 128
     # They have changed nothing: the sender sleeps again.
     assert work == 0
 
 
 def test_a_duty_cycle_reads_a_bounded_number_of_status_messages(lone, receiver):
-    receiver.send(STATUS_MESSAGE, 400)
+    receiver.send(STATUS_MESSAGE, 2 * MOST_STATUS_MESSAGES + 1)
 
-    counts = []
-    for _ in range(2):
-        lone.driver.media_driver.do_work()
+    works, counts = [], []
+    for _ in range(3):
+        # While more may have arrived, the sender does not sleep.
+        works.append(lone.driver.media_driver.do_work())
         counts.append(lone.driver.counted("status_messages_received") - 1)
 
-    assert counts == [4 * limits.MAX_FEEDBACK_RECEIVES, 400]
+    assert counts == [MOST_STATUS_MESSAGES, 2 * MOST_STATUS_MESSAGES, 2 * MOST_STATUS_MESSAGES + 1]
+    assert works == [1, 1, 0]
+
+
+def test_a_duty_cycle_answers_the_naks_of_one_receive_call(lone, receiver):
+    assert receiver.has_received_data()
+    receiver.send(Nak(length=64, **IDS), 64)
+
+    works = [lone.driver.media_driver.do_work()]
+    answered = lone.driver.counted("naks_received")
+    while works[-1] > 0:
+        works.append(lone.driver.media_driver.do_work())
+
+    # New data, and the sender's other streams, are served between the calls.
+    assert answered == SLOTS
+    assert lone.driver.counted("naks_received") == 64
+    # Work until a call has found an empty slot.
+    assert len(works) >= 64 // SLOTS
 
 
 def test_a_receiver_does_not_sleep_while_heartbeats_of_quiet_streams_are_left(pair, to_receiver):
@@ -158,6 +179,25 @@ def test_a_receiver_does_not_sleep_while_heartbeats_of_quiet_streams_are_left(pa
 
     assert pair.receiver.counted("heartbeats_received") - before == 203
     assert cycles == 203 // 4
+
+
+def test_a_receiver_does_not_sleep_while_datagrams_are_left_behind_those_that_it_refuses(
+    start_pair, tmp_path
+):
+    key = tmp_path / "orders.key"
+    key.write_text(bytes(range(32)).hex())
+    key.chmod(0o600)
+    pair = start_pair(security_profiles={"orders": {"secret_file": str(key)}})
+    connect(pair, 1, f"{CHANNEL}|security=orders")
+    pair.receiver.do_work()
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
+    stranger.send(*[bytes(64)] * 203)
+
+    works = [pair.receiver.media_driver.do_work()]
+    while works[-1] > 0:
+        works.append(pair.receiver.media_driver.do_work())
+
+    assert len(works) > 203 // 64
 
 
 def test_a_quiet_image_sends_status_messages_at_their_interval(pair):
@@ -240,7 +280,7 @@ def test_a_publisher_of_a_quiet_stream_learns_at_once_that_its_receiver_rejects_
     assert took_ns <= 2 * MS
 
 
-@pytest.mark.parametrize("delay_ns", [17 * MS, 23 * MS])
+@pytest.mark.parametrize("delay_ns", [5 * MS, 11 * MS, 12 * MS, 17 * MS, 23 * MS])
 def test_a_delayed_retransmission_of_a_quiet_stream_is_sent_at_its_time(start_driver, delay_ns):
     driver = start_driver(retransmit_unicast_delay_ns=delay_ns)
     receiver = PlayedReceiver(driver)

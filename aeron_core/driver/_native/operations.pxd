@@ -12,6 +12,8 @@ cpdef enum:
     # system call (MAX_GSO_SEGMENTS), and twice as many status messages fit into a receive buffer of 128 KiB.
     STREAMS_PER_PHASE = 64
     PHASES = 100
+    # From one to the next; coprime to their number. Invented, by the golden section: later ones are far from each other.
+    PHASE_STEP = 61
     # Bytes that publishers of an IPC stream can claim while the sender rests for 16 ms, if they do not ring. Invented: at
     # 500 MB/s they do not wait for it.
     RESTING_WINDOW_LENGTH = 8388608

@@ -35,6 +35,7 @@ class AgentParams:
 
     `send_to_status_poll_ratio`: the sender's duty cycles with data sent per poll of its sockets, from 1 to 255; the
     receiver uses neither this nor `status_message_timeout_ns`. Source of the default: AERON_SEND_TO_STATUS_POLL_RATIO.
+    `first_phase`: that of the first stream, from 0 to 65,535; see `StreamActivity.due_ns`.
     """
 
     clock: Clock
@@ -43,6 +44,7 @@ class AgentParams:
     conductor: CommandRing
     status_message_timeout_ns: int
     send_to_status_poll_ratio: int = 6
+    first_phase: int = 0
 
 
 class Answers:

@@ -16,6 +16,7 @@ cdef class OneWaySchedule:
     cdef int64_t _deadline_ns      # of the next measurement
 
     cpdef bint is_due(self, int64_t now_ns) noexcept nogil
+    cdef int64_t deadline_ns(self) noexcept nogil
 
 
 @cython.final

@@ -48,6 +48,10 @@ class OneWaySchedule:
         self._deadline_ns = now_ns + (BURST_INTERVAL_NS if self._sent < BURST else self._interval_ns)
         return True
 
+    def deadline_ns(self) -> int:
+        """Return when the next measurement is due; 0 before the first one."""
+        return self._deadline_ns
+
 
 class OneWayEstimate:
     """Latency and drift of one stream, estimated by a receiver."""

@@ -11,6 +11,8 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, SendChannelEndpoin
 
 
 cdef class PolledEndpoints:
+    cdef ReceiveBatch _batch        # of all endpoints that receive datagrams
+    cdef bint _is_full              # whether one of them filled all slots
     cdef PointerList _all           # of borrowed endpoints
     cdef PointerList _unwatched     # endpoints that the kernel cannot watch
     cdef ReadinessSet _watched      # endpoints that it watches
@@ -25,11 +27,15 @@ cdef class PolledEndpoints:
     cdef int32_t remove(self, PyObject *endpoint) except -1 nogil
     cdef bint are_watched(self) noexcept nogil
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil
+    @cython.locals(is_full=cython.bint)
+    cdef bint take_full(self) noexcept nogil
     @cython.locals(index=int32_t, work=int32_t, is_watching=cython.bint)
     cdef int32_t _poll(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t, work=int32_t)
     cdef int32_t _walk(self, PointerList endpoints, int64_t now_ns) except -1 nogil
     cdef int32_t _descriptor_of(self, PyObject *endpoint) except -1 nogil
+    @cython.locals(received=int32_t)
+    cdef int32_t _poll_next(self, PyObject *endpoint, int64_t now_ns) except -1 nogil
     cdef int32_t _poll_one(self, PyObject *endpoint, int64_t now_ns) except -1 nogil
 
 
@@ -40,8 +46,4 @@ cdef class PolledSendEndpoints(PolledEndpoints):
 
 @cython.final
 cdef class PolledReceiveEndpoints(PolledEndpoints):
-    cdef ReceiveBatch _batch        # of all endpoints that receive datagrams
-    cdef bint _is_full              # whether one of them filled all slots
-
-    @cython.locals(is_full=cython.bint)
-    cdef bint take_full(self) noexcept nogil
+    pass

@@ -19,17 +19,22 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 
 
 class PolledEndpoints:
-    """Endpoints that one agent polls; base of the lists of the sender and of the receiver."""
+    """Endpoints that one agent polls; base of the lists of the sender and of the receiver.
 
-    # The compiled class sets all five to 0. `_next` and `_next_ready` are the indexes at which a loop over the
+    `batch`: what those for datagrams receive into, one by one.
+    """
+
+    # The compiled class sets all six to 0. `_next` and `_next_ready` are the indexes at which a loop over the
     # endpoints begins: 0, unless an endpoint raised an exception in the last loop.
     has_received: bool
     _is_watching: bool
+    _is_full: bool
     _next: int
     _next_ready: int
     _ready_count: int
 
-    def __init__(self) -> None:
+    def __init__(self, batch: ReceiveBatch | None = None) -> None:
+        self._batch = ReceiveBatch() if batch is None else batch
         self._all = PointerList()
         self._unwatched = PointerList()
         self._watched = ReadinessSet()
@@ -69,6 +74,12 @@ class PolledEndpoints:
         self.has_received = work > 0
         return work
 
+    def take_full(self) -> bool:
+        """Return whether an endpoint has filled its slots since the last call: more datagrams may have arrived."""
+        is_full = self._is_full
+        self._is_full = False
+        return is_full
+
     def _poll(self, now_ns: int) -> int:
         # For a few endpoints, receiving from each is cheaper than asking the kernel first which of them are ready.
         is_watching = self._all.size > operations.POLL_ALL_LIMIT
@@ -87,7 +98,7 @@ class PolledEndpoints:
             index = self._next_ready
             # Advance before the poll: if it raises, the next call continues this list with the endpoint after this one.
             self._next_ready += 1
-            work += self._poll_one(self._watched.at(index), now_ns)
+            work += self._poll_next(self._watched.at(index), now_ns)
         self._next_ready = 0
         return work
 
@@ -97,9 +108,17 @@ class PolledEndpoints:
             index = self._next
             # Advance before the poll: if it raises, the next walk begins with the endpoint after this one.
             self._next += 1
-            work += self._poll_one(endpoints.at(index), now_ns)
+            work += self._poll_next(endpoints.at(index), now_ns)
         self._next = 0
         return work
+
+    def _poll_next(self, endpoint: object, now_ns: int) -> int:
+        # Reset: not all endpoints receive into the batch.
+        self._batch.received = 0  # type: ignore[misc] # writable for compiled modules
+        received = self._poll_one(endpoint, now_ns)
+        if self._batch.received == self._batch.slots:
+            self._is_full = True
+        return received
 
     def _descriptor_of(self, endpoint: object) -> int:
         return wire.NO_DESCRIPTOR
@@ -119,27 +138,10 @@ class PolledSendEndpoints(PolledEndpoints):
 
 
 class PolledReceiveEndpoints(PolledEndpoints):
-    """Receive channel endpoints, polled by the receiver; `batch`: what those for datagrams receive into, one by one."""
-
-    _is_full: bool  # False in a new object of the compiled class
-
-    def __init__(self, batch: ReceiveBatch | None = None) -> None:
-        super().__init__()
-        self._batch = ReceiveBatch() if batch is None else batch
-
-    def take_full(self) -> bool:
-        """Return whether an endpoint has filled its slots since the last call: more datagrams may have arrived."""
-        is_full = self._is_full
-        self._is_full = False
-        return is_full
+    """Receive channel endpoints, polled by the receiver."""
 
     def _descriptor_of(self, endpoint: object) -> int:
         return cython.cast(ReceiveChannelEndpoint, endpoint).descriptor()
 
     def _poll_one(self, endpoint: object, now_ns: int) -> int:
-        # Reset: not all endpoints receive into the batch.
-        self._batch.count = 0  # type: ignore[misc] # writable for compiled modules
-        received = cython.cast(ReceiveChannelEndpoint, endpoint).poll(now_ns)
-        if self._batch.count == self._batch.slots:
-            self._is_full = True
-        return received
+        return cython.cast(ReceiveChannelEndpoint, endpoint).poll(now_ns)

@@ -15,10 +15,8 @@ cdef class StreamActivity:
     cdef PyObject *_stream          # borrowed: the owner of this object
     cdef int64_t _until_ns          # active until then, unless it moves again
     cdef int64_t _active_ns
-    cdef int64_t _now_ns            # of the last visit
     cdef int64_t _next_timer_ns     # at which the stream is visited even if it is quiet
     cdef int64_t _timer_interval_ns
-    cdef int64_t _short_interval_ns
     cdef int64_t _phase             # of the timers of the stream, in hundredths of their interval
 
     cdef int32_t join(self, PointerList active, QuietList quiet, PyObject *stream) except -1 nogil
@@ -28,9 +26,9 @@ cdef class StreamActivity:
     cdef int32_t hurry(self) except -1 nogil
     cdef void move(self, int64_t now_ns) noexcept nogil
     cdef void visit(self, int64_t now_ns) noexcept nogil
+    cdef int64_t next_timer_ns(self) noexcept nogil
     @cython.locals(ahead_ns=int64_t)
     cdef int64_t due_ns(self, int64_t last_ns, int64_t interval_ns) noexcept nogil
-    @cython.locals(earliest_ns=int64_t)
     cdef int32_t remind(self, int64_t time_ns) noexcept nogil
     cdef bint is_over(self, int64_t now_ns) noexcept nogil
 

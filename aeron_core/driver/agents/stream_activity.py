@@ -27,8 +27,6 @@ ACTIVE_NS: Final = 10_000_000
 TIMER_NS: Final = wire.HEARTBEAT_INTERVAL_NS
 #: The same for a stream without timers. Invented: one whose change was not announced is visited at last.
 RARE_NS: Final = 1_000_000_000
-#: Shortest interval of these visits. Invented: a twentieth of the longest.
-SHORT_TIMER_NS: Final = 5_000_000
 
 
 class StreamActivity:
@@ -41,7 +39,6 @@ class StreamActivity:
     def __init__(self, timer_interval_ns: int = TIMER_NS) -> None:
         self._active_ns = ACTIVE_NS
         self._timer_interval_ns = timer_interval_ns
-        self._short_interval_ns = SHORT_TIMER_NS
         self._index = -1
 
     def join(self, active: PointerList, quiet: QuietList, stream: object) -> int:
@@ -49,8 +46,9 @@ class StreamActivity:
         self._active = cython.cast(cython.pointer(PyObject), active)
         self._quiet = cython.cast(cython.pointer(PyObject), quiet)
         self._stream = stream
-        self._phase = quiet.joins // operations.STREAMS_PER_PHASE % operations.PHASES  # type: ignore[attr-defined]
-        quiet.joins += 1  # type: ignore[attr-defined]
+        joins: int = quiet.joins  # type: ignore[attr-defined]
+        self._phase = joins // operations.STREAMS_PER_PHASE * operations.PHASE_STEP % operations.PHASES
+        quiet.joins = joins + 1  # type: ignore[attr-defined]
         cython.cast(PointerList, self._active).append(self._stream)
         return 0
 
@@ -95,8 +93,11 @@ class StreamActivity:
 
     def visit(self, now_ns: int) -> None:
         """Note that the timers of the stream are checked now: the next time is at most the interval later."""
-        self._now_ns = now_ns
         self._next_timer_ns = now_ns + self._timer_interval_ns
+
+    def next_timer_ns(self) -> int:
+        """Return when the stream is to be visited for its timers."""
+        return self._next_timer_ns
 
     def due_ns(self, last_ns: int, interval_ns: int) -> int:
         """Return when a frame sent at `last_ns` is due again: after the interval, or up to a tenth of it earlier.
@@ -110,12 +111,8 @@ class StreamActivity:
         return last_ns + interval_ns - min(ahead_ns, interval_ns // 10)
 
     def remind(self, time_ns: int) -> int:
-        """Check the timers at `time_ns` if that is earlier, though not within SHORT_TIMER_NS of the last visit.
-
-        Returns 0.
-        """
-        earliest_ns = self._now_ns + self._short_interval_ns
-        self._next_timer_ns = min(self._next_timer_ns, max(time_ns, earliest_ns))
+        """Check the timers at `time_ns`, if that is earlier; return 0."""
+        self._next_timer_ns = min(self._next_timer_ns, time_ns)
         return 0
 
     def is_over(self, now_ns: int) -> bool:

@@ -68,9 +68,10 @@ class DriverContext:
     logs: LogStorage
     # Permits of images without data: the receiver takes and releases them, the conductor reads whether they are scarce.
     awaited_images: AwaitedImages
-    # Passed to new publications and receive endpoints; only the sender and the receiver use them.
+    # Passed to new publications and endpoints; only the sender and the receiver use them.
     send_batch: SendBatch
     heartbeats: HeartbeatBunch
+    feedback_batch: ReceiveBatch
     receive_batch: ReceiveBatch
     # Replacements for the sockets of the operating system, in simulations.
     open_datagrams: OpenDatagrams | None

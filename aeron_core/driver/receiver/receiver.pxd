@@ -22,8 +22,8 @@ cdef class Receiver(DataAgent):
     cdef StreamTurns _turns                 # of these
     cdef int32_t _next_image                # next index of the walk: 0, except after an image that raised
 
-    @cython.locals(i=int32_t)
-    cdef bint may_rest(self) except -1 nogil
+    @cython.locals(i=int32_t, until_ns=int64_t)
+    cdef int64_t rest_ns(self, int64_t longest_ns) except -1 nogil
     cdef bint has_received(self) noexcept nogil
     @cython.locals(index=int32_t, work=int32_t, messages=int32_t)
     cdef int32_t _update_images(self, int64_t now_ns) except -1 nogil

@@ -44,6 +44,7 @@ class Receiver(DataAgent):
         self._images = PointerList()
         self._active = PointerList()
         self._quiet = QuietList()
+        self._quiet.joins = params.first_phase * operations.STREAMS_PER_PHASE  # type: ignore[attr-defined]
         self._turns = StreamTurns()
 
     def do_work(self) -> int:
@@ -64,14 +65,18 @@ class Receiver(DataAgent):
         work += self._endpoints.take_full()
         return work + self._update_images(now_ns)
 
-    def may_rest(self) -> bool:
-        """See `Agent.may_rest`."""
+    def rest_ns(self, longest_ns: int) -> int:
+        """See `Agent.rest_ns`."""
         if not self._endpoints.are_watched():
-            return False
-        for i in range(self._active.size):  # noqa: SIM110 - a generator needs the GIL
+            return 0
+        until_ns = self._quiet.earliest_ns
+        for i in range(self._active.size):
             if not cython.cast(PublicationImage, self._active.at(i)).may_rest():
-                return False
-        return True
+                return 0
+            until_ns = min(
+                until_ns, cython.cast(PublicationImage, self._active.at(i)).activity.next_timer_ns()
+            )
+        return max(0, min(until_ns - self._clock.nano_time(), longest_ns))
 
     def has_received(self) -> bool:
         """See `Agent.has_received`."""

@@ -122,8 +122,8 @@ class NetworkPublication(SendingPublication):
         if self.has_receivers.get_acquire() and self._one_way.is_due(now_ns):
             self._measure_one_way()
         self._retransmits.process_timeouts(self, now_ns)
-        if self._measures_one_way:
-            self.activity.remind(now_ns)
+        if self._measures_one_way and self.has_receivers.get_acquire():
+            self.activity.remind(self._one_way.deadline_ns())
         if self._retransmits.is_active():  # type: ignore[attr-defined]  # declared in C
             self.activity.remind(self._retransmits.next_expiry_ns(now_ns + wire.HEARTBEAT_INTERVAL_NS) + 1)
         return sent

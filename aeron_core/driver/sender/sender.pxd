@@ -31,8 +31,8 @@ cdef class Sender(DataAgent):
     cdef int64_t _poll_interval_ns
     cdef int64_t _poll_deadline_ns
 
-    @cython.locals(i=int32_t)
-    cdef bint may_rest(self) except -1 nogil
+    @cython.locals(i=int32_t, until_ns=int64_t)
+    cdef int64_t rest_ns(self, int64_t longest_ns) except -1 nogil
     cdef int32_t attend(self, bint is_heard) noexcept nogil
     cdef bint has_received(self) noexcept nogil
     cdef int32_t _execute(self) except -1 nogil

@@ -26,11 +26,15 @@ from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.sending_publication import SendingPublication
 
 if TYPE_CHECKING:
+    from aeron_core._native.datagrams import ReceiveBatch
     from aeron_core.driver.agents.data_agent import AgentParams
 
 
 class Sender(DataAgent):
-    """The sender agent: publications, send endpoints and their commands; runs on one thread."""
+    """The sender agent: publications, send endpoints and their commands; runs on one thread.
+
+    `batch`: what endpoints receive datagrams into.
+    """
 
     _is_heard: bool
     _must_look: bool
@@ -40,13 +44,14 @@ class Sender(DataAgent):
     _next_limit: int
     _next_ipc_limit: int
 
-    def __init__(self, params: AgentParams, heartbeats: HeartbeatBunch) -> None:
+    def __init__(self, params: AgentParams, heartbeats: HeartbeatBunch, batch: ReceiveBatch) -> None:
         super().__init__("sender", params)
         self._heartbeats = heartbeats
-        self._endpoints = PolledSendEndpoints()
+        self._endpoints = PolledSendEndpoints(batch)
         self._active = PointerList()
         self._active_ipc = PointerList()
         self._quiet = QuietList()
+        self._quiet.joins = params.first_phase * operations.STREAMS_PER_PHASE  # type: ignore[attr-defined]
         self._turns = StreamTurns()
         self._poll_ratio = params.send_to_status_poll_ratio
         # Source: aeron_driver_sender.c: sockets are polled at least twice per status message interval.
@@ -57,7 +62,8 @@ class Sender(DataAgent):
         """Run one duty cycle; return the sum of commands, frames received, bytes sent and publisher limits changed.
 
         Heartbeats, SETUP and RTTM frames and retransmissions do not count, nor do frames for quiet streams that have
-        changed nothing. Raises what a stream or an endpoint raises.
+        changed nothing. If more frames may have arrived, the result is not 0. Raises what a stream or an endpoint
+        raises.
         """
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
@@ -73,21 +79,27 @@ class Sender(DataAgent):
             frames = self._endpoints.poll(now_ns)
             if self._active.size > 0:
                 work += frames
+            work += self._endpoints.take_full()
             self._sends_since_poll = 0
             self._poll_deadline_ns = now_ns + self._poll_interval_ns
         return work + sent + self._update_limits(now_ns)
 
-    def may_rest(self) -> bool:
-        """See `Agent.may_rest`."""
-        if not self._endpoints.are_watched():
-            return False
+    def rest_ns(self, longest_ns: int) -> int:
+        """See `Agent.rest_ns`."""
+        if not self._endpoints.are_watched() or self._quiet.restless > 0:
+            return 0
+        until_ns = self._quiet.earliest_ns
         for i in range(self._active.size):
             if not cython.cast(SendingPublication, self._active.at(i)).may_rest():
-                return False
+                return 0
+            until_ns = min(
+                until_ns, cython.cast(SendingPublication, self._active.at(i)).activity.next_timer_ns()
+            )
+        # Those of IPC have no timers.
         for i in range(self._active_ipc.size):
             if not cython.cast(IpcPublication, self._active_ipc.at(i)).may_rest():
-                return False
-        return self._quiet.restless == 0
+                return 0
+        return max(0, min(until_ns - self._clock.nano_time(), longest_ns))
 
     def attend(self, is_heard: bool) -> int:
         """See `Agent.attend`."""

@@ -52,7 +52,7 @@ class Stepped:
 @pytest.fixture(
     params=[
         (
-            lambda params: Sender(params, HeartbeatBunch(make_counters("short")["short"])),
+            lambda params: Sender(params, HeartbeatBunch(make_counters("short")["short"]), ReceiveBatch()),
             operations.REMOVE_SEND_ENDPOINT,
         ),
         (lambda params: Receiver(params, ReceiveBatch()), operations.REMOVE_RECEIVE_ENDPOINT),

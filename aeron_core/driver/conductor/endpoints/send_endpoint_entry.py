@@ -12,6 +12,7 @@ from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.spi.endpoints import SendChannelEndpoint
 from aeron_core.spi.media import LossRates, SendEndpointParams
 from aeron_core.spi.protection import ProtectedRole
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -46,6 +47,8 @@ class SendEndpointEntry(EndpointEntry):
     ) -> None:
         super().__init__(context, transport, channel, key, registration_id)
         self.user_count = 0
+        #: Whether each stream is sent to the receiver that has requested it.
+        self.is_response = EndpointParameters.parse(channel.uri).is_response
         #: Current destination of data; None if the channel has none.
         self.remote = channel.remote
         #: Time since which no receiver has responded; None after the first response.
@@ -100,7 +103,7 @@ class SendEndpointEntry(EndpointEntry):
             ),
             incoming_losses=settings.incoming_losses,
             connects=settings.driver_connect,
-            receive_slots=settings.sender_io_vector_capacity,
+            batch=self.context.feedback_batch,
             destination_count=self._destination_count,
             wildcard_ports=settings.sender_wildcard_port_range,
             clock=self.context.clock,

@@ -187,8 +187,8 @@ def _network_params(
         flow_control=flow_control,
         system_counters=context.system_counters,
         batch=context.send_batch,
-        # Responses go to a receiver of their own each.
-        shares_batches=endpoint.transport.shares_batches and not params.is_response,
+        # Responses go to a receiver of their own each. The endpoint may be another channel's, with the same tag.
+        shares_batches=endpoint.transport.shares_batches and not endpoint.is_response,
         # Events of the publication, such as an ERR frame of a receiver, go to the conductor by this ring.
         conductor=context.from_sender,
         mtu=params.mtu,

@@ -6,6 +6,6 @@ cpdef enum:
     REFRESH_INTERVAL_NS = 1000000000       # between two checks for new subscribed streams
     JOIN_TIMEOUT_NS = 5000000000           # maximum wait for the image of a new stream, which delays the other streams
     RETRY_INTERVAL_NS = 60000000000        # delay after an image could not be created
-    # Receive calls of a poll for status messages: with 4 slots each, about what a receive buffer of 128 KiB holds of
-    # datagrams that came one by one.
-    MAX_FEEDBACK_RECEIVES = 64
+    # Receive calls of a poll for status messages. With 4 slots each, those of two phases of streams, see
+    # STREAMS_PER_PHASE.
+    MAX_FEEDBACK_RECEIVES = 32

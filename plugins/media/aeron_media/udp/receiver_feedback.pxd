@@ -23,6 +23,7 @@ from aeron_media.udp.response_receivers cimport ResponseReceivers
 @cython.final
 cdef class ReceiverFeedback:
     cdef ReceiveBatch batch                 # received control frames
+    cdef bint has_nak
     cdef PointerMap _streams                # of the endpoint: (stream id, session id) -> SendStream, borrowed
     cdef FaultSlot _faults
     cdef bint _is_multi_destination

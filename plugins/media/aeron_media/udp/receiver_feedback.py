@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class ReceiverFeedback:
     """Decoder of the frames in `batch`, which the endpoint fills; used by the sender.
 
-    `receivers` is None unless the endpoint is that of a response channel.
+    `has_nak`: a NAK was passed to a stream since it was last set to False. `receivers` is None unless the endpoint is
+    that of a response channel.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class ReceiverFeedback:
         destinations: Destinations | None,
         receivers: ResponseReceivers | None,
     ) -> None:
-        self.batch = ReceiveBatch(params.receive_slots)
+        self.batch = ReceiveBatch() if params.batch is None else params.batch
         self._streams = streams
         self._faults = faults
         self._is_multi_destination = destinations is not None
@@ -135,6 +136,7 @@ class ReceiverFeedback:
         if found == cython.NULL:
             return 0
         self._naks_received.increment_release()
+        self.has_nak = True
         return cython.cast(SendStream, found).on_nak(self._nak, self._source, now_ns)
 
     def _on_error(self, offset: int, length: int, now_ns: int) -> int:

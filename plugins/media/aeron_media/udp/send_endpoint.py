@@ -204,15 +204,21 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return self._control.descriptor()
 
     def poll(self, now_ns: int) -> int:
-        """See `SendChannelEndpoint.poll`; receives until nothing is left, at most about what a buffer holds."""
+        """See `SendChannelEndpoint.poll`.
+
+        Receives status messages until none is left, though at most MAX_FEEDBACK_RECEIVES times. A NAK ends the poll: it
+        may have a part of a term sent again, and new data must not wait for many of these.
+        """
         frames = 0
+        self._feedback.has_nak = False
         if self._is_multi_destination:
             self._destinations.process(now_ns)
         for _ in range(limits.MAX_FEEDBACK_RECEIVES):
             count = self._control.receive(self._received)
             for slot in range(count):
                 frames += self._feedback.on_slot(slot, now_ns)
-            if count < self._received.slots:
+            # Compared with what the socket has returned: of sealed datagrams, some may have been refused.
+            if self._received.received < self._received.slots or self._feedback.has_nak:
                 break
         if self._control.error_code != 0:
             self._faults.keep(0, 0, 0, self._control.error_code, self._remote)
