@@ -35,7 +35,7 @@ cdef class BellWait:
     cdef int64_t _first_ns
 
     cdef bint is_attached(self) noexcept nogil
-    @cython.locals(watches=cython.bint)
+    @cython.locals(watches=cython.bint, resting_ns=int64_t)
     cdef int32_t wait(self, int64_t duration_ns, int64_t rest_ns) except -1 nogil
     cdef int32_t stop(self) noexcept nogil
 

@@ -82,7 +82,7 @@ class BellWait:
         return self._is_attached
 
     def wait(self, duration_ns: int, rest_ns: int) -> int:
-        """Arm the bell, or wait for it if it is: for `duration_ns`, or as long as the agent rests, up to `rest_ns`.
+        """Arm the bell, or wait for it if it is: as long as the agent rests, up to `rest_ns`, else for `duration_ns`.
 
         Returns 0.
         """
@@ -98,8 +98,10 @@ class BellWait:
         watches = not self._was_ready or self._agent.has_received()
         if self._is_first or not watches:
             duration_ns = min(duration_ns, self._first_ns)
-        elif rest_ns > duration_ns:
-            duration_ns = max(duration_ns, self._agent.rest_ns(rest_ns))
+        else:
+            resting_ns = self._agent.rest_ns(rest_ns)
+            if resting_ns > 0:
+                duration_ns = max(resting_ns, min(duration_ns, self._first_ns))
         self._was_ready = self._bell.wait(duration_ns, watches)
         if self._is_first or not self._bell.is_armed():
             # After the first wait, look once more, though nothing rang: a store that another processor had not made

@@ -118,7 +118,6 @@ class Assembly:
             from_receiver=from_receiver,
             logs=LogStorage(settings, system, errors),
             awaited_images=_image_permits(settings),
-            # All publications share one batch: only the sender uses it, for one publication at a time.
             send_batch=SendBatch(),
             heartbeats=HeartbeatBunch(system.short_sends),
             feedback_batch=ReceiveBatch(settings.sender_io_vector_capacity),

@@ -101,6 +101,21 @@ def test_status_messages_and_heartbeats_of_many_quiet_streams_are_not_sent_all_a
     assert max(status_messages.values()) <= operations.STREAMS_PER_PHASE
 
 
+def test_setups_of_many_streams_without_a_receiver_get_back_to_their_phases(lone):
+    for number in range(MANY):
+        lone.add_publication(CHANNEL, number)
+    # A time in which the driver does not run.
+    lone.clock.advance(1 * S)
+    lone.run_for(3 * S, each=lambda: None)
+    begun = len(lone.network.log)
+
+    lone.run_for(100 * MS, each=lambda: None)
+
+    setups = Counter(line.time_ns for line in lone.network.log[begun:])
+    assert setups.total() >= MANY
+    assert max(setups.values()) <= operations.STREAMS_PER_PHASE
+
+
 class PlayedReceiver:
     """A receiver that the test plays, of a stream that is connected and quiet."""
 

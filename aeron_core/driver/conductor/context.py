@@ -68,7 +68,7 @@ class DriverContext:
     logs: LogStorage
     # Permits of images without data: the receiver takes and releases them, the conductor reads whether they are scarce.
     awaited_images: AwaitedImages
-    # Passed to new publications and endpoints; only the sender and the receiver use them.
+    # Passed to new publications and endpoints; only the sender and the receiver use them, for one at a time.
     send_batch: SendBatch
     heartbeats: HeartbeatBunch
     feedback_batch: ReceiveBatch

@@ -183,6 +183,7 @@ class NetworkPublication(SendingPublication):
             )
         self._send_frame(length)
         self._time_of_last_setup_ns = now_ns
+        self.activity.remind(self.activity.due_ns(now_ns, wire.SETUP_INTERVAL_NS))
         # One SETUP answers the request: a receiver that loses it requests another. Without any receiver, repeat it
         # until a status message arrives.
         if self.has_receivers.get_acquire():

@@ -217,8 +217,9 @@ class UdpSendEndpoint(SendChannelEndpoint):
             count = self._control.receive(self._received)
             for slot in range(count):
                 frames += self._feedback.on_slot(slot, now_ns)
-            # Compared with what the socket has returned: of sealed datagrams, some may have been refused.
-            if self._received.received < self._received.slots or self._feedback.has_nak:
+            # Compared with what the socket has returned: of sealed datagrams, some may have been refused. If all were,
+            # the channel has received several times already.
+            if count == 0 or self._received.received < self._received.slots or self._feedback.has_nak:
                 break
         if self._control.error_code != 0:
             self._faults.keep(0, 0, 0, self._control.error_code, self._remote)
