@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aeron_core._native.clock import Clock
-from aeron_core.agent.agent import Agent, CompositeAgent, PythonAgent
+from aeron_core.agent.agent import Agent, CompositeAgent
 from aeron_core.agent.idle_strategies import BackoffIdleStrategy, SignalIdleStrategy
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.agent.runner import AgentRunner
@@ -121,8 +121,7 @@ class MediaDriver:
             terminate=self._on_terminate,
         )
         if self._mode is ThreadingMode.INVOKER:
-            conductor = PythonAgent(assembly.conductor)
-            self._invoker = AgentInvoker(_all_agents(assembly, conductor), assembly.on_error)
+            self._invoker = AgentInvoker(_all_agents(assembly, assembly.conductor_agent), assembly.on_error)
         # From now on clients find the driver. Their commands wait in the ring until the threads start or
         # the owner calls `do_work`.
         assembly.publish()
