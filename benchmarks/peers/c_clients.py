@@ -37,6 +37,8 @@ SETTINGS = {
     "AERON_RCV_INITIAL_WINDOW_LENGTH": "2m",
     "AERON_SOCKET_SO_RCVBUF": "2m",
     "AERON_SOCKET_SO_SNDBUF": "2m",
+    # The shortest for these windows: the logs are to stay in the caches.
+    "AERON_TERM_BUFFER_LENGTH": "4m",
     "AERON_PRINT_CONFIGURATION": "false",
     "AERON_DIR_DELETE_ON_SHUTDOWN": "true",
 }

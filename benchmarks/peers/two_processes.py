@@ -31,12 +31,17 @@ TIMEOUT_S = 10.0
 SEALED = "sealed-"
 # Of a frame of 8 KiB when it is sealed; shorter messages have the default.
 LONG_MTU = 8192 + 64
+# Windows of the C clients' rows, and the shortest terms for them: a stream is not to wait for status messages, and the
+# logs are to stay in the caches.
+WINDOWS = "|rcv-wnd=2m|so-rcvbuf=2m|so-sndbuf=2m|term-length=4m"
 
 
 def channel_of(work: str, length: int) -> str:
-    """Return the channel of both directions."""
+    """Return the channel of both directions; that of a stream has long windows."""
     mtu = f"|mtu={LONG_MTU}" if length > LONG_MTU // 2 else ""
-    return f"aeron:udp?endpoint=127.0.0.1:0{mtu}" + ("|security=bench" if work.startswith(SEALED) else "")
+    windows = WINDOWS if work.endswith("stream") else ""
+    security = "|security=bench" if work.startswith(SEALED) else ""
+    return f"aeron:udp?endpoint=127.0.0.1:0{mtu}{windows}{security}"
 
 
 def receive(aeron: aeron_core.Aeron, channel: str, length: int, seconds: float) -> None:
