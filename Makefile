@@ -154,7 +154,7 @@ bench: $(BENCH_VENV)/.built
 		echo "== $$program"; $(BENCH_VENV)/bin/python "$$program"; done
 
 fuzz: $(VENV)/.built $(VENV)/.developing
-	AERON_CORE_FUZZ_EXAMPLES=20000 $(PYTHON) -m pytest -k hostile tests
+	AERON_CORE_FUZZ_EXAMPLES=20000 $(PYTHON) -m pytest -k 'hostile or lying or test_message' tests --ignore tests/hostile/faults
 
 # Only clang instruments what libFuzzer, in atheris, reads; AddressSanitizer finds accesses beyond objects. What has not
 # changed since is not compiled again.

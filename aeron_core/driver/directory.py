@@ -223,7 +223,8 @@ def _save_errors(path: Path, access: FileAccess) -> None:
     stamp = date_of(time.time_ns() // 1_000_000).replace(":", "-")
     target = path.with_name(f"{path.name}-{stamp}-error.log")
     try:
-        with open(target, "w", encoding="utf-8", opener=access.open) as file:
+        # A new file, not one that another user may have put there, nor the target of a link.
+        with open(target, "x", encoding="utf-8", opener=access.open) as file:
             file.write("\n".join((*lines_of(records), "")))
     except OSError as error:
         # As in aeronmd: a full disk does not prevent the start.

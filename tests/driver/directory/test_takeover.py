@@ -191,6 +191,25 @@ def test_errors_that_cannot_be_saved_do_not_prevent_the_start(directory, start, 
     assert "WARNING: existing errors not saved to: " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
+def test_saved_errors_replace_no_file_that_another_user_has_put_there(
+    directory, start, monkeypatch, tmp_path, is_link
+):
+    leave_behind(directory, age_ms=10_000, errors=["the first"])
+    monkeypatch.setattr("aeron_core.driver.directory.date_of", lambda _: "now")
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    file = directory.with_name(f"{directory.name}-now-error.log")
+    if is_link:
+        file.symlink_to(victim)
+    else:
+        file.write_text("mine")
+
+    start()
+
+    assert file.read_text() == victim.read_text() == "mine"
+
+
 @pytest.mark.parametrize("length", [-1, 8, 1 << 20])
 def test_a_damaged_error_log_does_not_prevent_the_start_and_is_saved_up_to_the_damage(
     directory, start, capsys, length
