@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.cli.top.sources import Moment, ObservedDriver, status_of
-from aeron_core.errors import ProtocolError
+from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.observation.history import CounterHistory
 from aeron_core.observation.snapshots import DriverSnapshot
+from aeron_core.uri.values import parse_duration_ns
 
 _NS_PER_S: Final = 1_000_000_000
 # Invented: a counter takes about 200 bytes.
 _MOST_COUNTERS: Final = 1_000_000
 #: Limits of the speed of playing, as a factor.
 _SLOWEST, _FASTEST = 1 / 64, 1024.0
-_GOAL: Final = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{0,9})?)(?P<unit>|%|s|min|h)")
-_SECONDS: Final = {"s": 1, "min": 60, "h": 3600}
+_PLACE: Final = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{0,9})?)(?P<unit>%?)")
 
 GOAL_ALLOWED: Final = (
     "a number of a snapshot such as 12, a share such as 50%, or a time since the begin such as 90s"
@@ -142,16 +142,16 @@ class Playback:
 
     def seek_text(self, text: str) -> None:
         """Show what the text names, see `GOAL_ALLOWED`; raise ValueError if it is something else."""
-        match = _GOAL.fullmatch(text.replace(" ", ""))
-        if match is None:
-            raise ValueError(f"{text[:30]!r}: must be {GOAL_ALLOWED}")
-        number, unit = float(match["number"]), match["unit"]
-        if unit == "%":
-            self.seek(round(number / 100 * (self.count - 1)))
-        elif unit:
-            self.seek(self._index_at(round(number * _SECONDS[unit] * _NS_PER_S)))
-        else:
-            self.seek(round(number) - 1)
+        goal = text.replace(" ", "")
+        if match := _PLACE.fullmatch(goal):
+            number = float(match["number"])
+            self.seek(round(number / 100 * (self.count - 1)) if match["unit"] else round(number) - 1)
+            return
+        try:
+            elapsed_ns = parse_duration_ns(goal)
+        except ConfigurationError:
+            raise ValueError(f"{text[:30]!r}: must be {GOAL_ALLOWED}") from None
+        self.seek(self._index_at(elapsed_ns))
 
     def change_speed(self, factor: float) -> None:
         """Play faster or slower, within limits."""

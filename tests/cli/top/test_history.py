@@ -81,7 +81,17 @@ def test_a_history_is_played_at_its_speed_until_its_end(history):
 
 @pytest.mark.parametrize(
     ("goal", "index"),
-    [("12", 11), ("50%", 50), ("90s", 90), ("1.5min", 90), ("1h", 99), ("0", 0), ("999999", 99)],
+    [
+        ("12", 11),
+        ("50%", 50),
+        ("90s", 90),
+        ("1500ms", 1),
+        ("90000ms", 90),
+        ("1D", 99),
+        ("1h", 99),
+        ("0", 0),
+        ("999999", 99),
+    ],
 )
 def test_a_place_in_a_history_is_sought(history, goal, index):
     playback = Playback(history, 1.0)
