@@ -9,6 +9,8 @@ import pytest
 
 from aeron_core.file_locks import try_lock
 
+pytestmark = pytest.mark.system
+
 LOCKS = {
     "driver": """
         from aeron_core.driver.media_driver import MediaDriver

@@ -197,6 +197,7 @@ def test_an_agent_without_a_semaphore_is_not_found(tmp_path):
     assert find_semaphore(tmp_path, "conductor") is None
 
 
+@pytest.mark.system
 def test_semaphores_of_killed_drivers_are_swept_and_those_in_use_are_kept(tmp_path):
     (tmp_path / "running").mkdir()
     killed = semaphore_name(tmp_path / "killed", "conductor")

@@ -118,6 +118,7 @@ class Rate:
         return self._arrived / duration_s
 
 
+@pytest.mark.system
 @pytest.mark.skipif(
     "AERON_CORE_FLOOD" not in os.environ, reason="takes all processors: for `AERON_CORE_FLOOD=1`"
 )

@@ -1,6 +1,7 @@
 """Sealed streams over sockets of the operating system, with its offload."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -56,9 +57,16 @@ def test_a_stream_flows_over_sockets(aeron, size):
     assert received == b"".join(messages)
 
 
+def free_port():
+    """Return a UDP port that was free a moment ago."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def test_a_stream_flows_to_a_group_over_sockets(aeron):
-    # Of this process: another one that runs the tests must not be a member.
-    port = 30000 + os.getpid() % 20000
+    # Another process that runs the tests must not be a member.
+    port = free_port()
     channel = f"aeron:udp?endpoint=224.0.1.99:{port}|interface=127.0.0.1|security=orders"
     subscription = aeron.add_subscription(channel, 1001)
     publication = aeron.add_publication(channel, 1001)
@@ -112,13 +120,14 @@ with (
 """
 
 
+@pytest.mark.system
 def test_receivers_that_are_killed_in_handshakes_do_not_disturb_the_next_one(identities):
     files = [identities.profiles("two", "one")["orders"][name] for name in ("identity", "allow")]
     with (
         start(identities.profiles("one", "two")) as one,
         aeron_core.connect(one.aeron_dir) as aeron,
     ):
-        control = f"control=127.0.0.1:{20000 + os.getpid() % 20000}|control-mode=dynamic|security=orders"
+        control = f"control=127.0.0.1:{free_port()}|control-mode=dynamic|security=orders"
         publication = aeron.add_publication(f"aeron:udp?{control}", 1001)
         command = [sys.executable, "-c", CHILD, *files, f"aeron:udp?endpoint=127.0.0.1:0|{control}"]
         for delay_s in (0, 0.0005, 0.001, 0.002, 0.004, None):
