@@ -125,11 +125,12 @@ def test_response_channel_examples_run():
     assert [(done.returncode, done.stdout) for done in asked] == [(0, "b'HELLO?'\n")] * 2
 
 
+ENDLESS = r"while True:|for message in subscription\.messages\(\):"
 LISTENERS = [
     pytest.param(block, id=f"{path.stem}-{number}")
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for number, block in enumerate(python_blocks(path))
-    if "while True:" in block
+    if re.search(ENDLESS, block)
 ]
 
 
@@ -143,8 +144,8 @@ def test_examples_with_endless_loops_are_found():
 def test_an_interrupt_ends_an_endless_example_quietly(driver, example):
     host = f"127.11.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
     program = re.sub(
-        r"^( *)while True:",
-        r"\1print('listening', flush=True)\n\1while True:",
+        rf"^( *)({ENDLESS})",
+        r"\1print('listening', flush=True)\n\1\2",
         example.replace("localhost", host).replace("127.0.0.1", host),
         flags=re.MULTILINE,
     )
