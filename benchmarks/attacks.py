@@ -76,20 +76,22 @@ class Running:
 
     def longest_gap_ms(self, seconds: float, attack: Callable[[float], object] = lambda _: None) -> float:
         """Return the longest time between two messages of a stream; call `attack` with the seconds so far."""
-        subscription = self.aeron.add_subscription(CHANNEL, STREAM_ID)
-        publication = self.aeron.add_exclusive_publication(CHANNEL, STREAM_ID)
-        publication.await_connected(10)
-        begin_s = received_s = sent_s = time.monotonic()
-        longest_s = 0.0
-        while (now_s := time.monotonic()) < begin_s + seconds:
-            attack(now_s - begin_s)
-            if now_s >= sent_s + 0.001:
-                publication.offer(bytes(32))
-                sent_s = now_s
-            if subscription.poll_many():
-                longest_s, received_s = max(longest_s, now_s - received_s), now_s
-            time.sleep(0.0001)
-        return max(longest_s, time.monotonic() - received_s) * 1e3
+        with (
+            self.aeron.add_subscription(CHANNEL, STREAM_ID) as subscription,
+            self.aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication,
+        ):
+            publication.await_connected(10)
+            begin_s = received_s = sent_s = time.monotonic()
+            longest_s = 0.0
+            while (now_s := time.monotonic()) < begin_s + seconds:
+                attack(now_s - begin_s)
+                if now_s >= sent_s + 0.001:
+                    publication.offer(bytes(32))
+                    sent_s = now_s
+                if subscription.poll_many():
+                    longest_s, received_s = max(longest_s, now_s - received_s), now_s
+                time.sleep(0.0001)
+            return max(longest_s, time.monotonic() - received_s) * 1e3
 
 
 @contextmanager
