@@ -20,7 +20,6 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import socket
 import statistics
 import subprocess
@@ -35,7 +34,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from start_up import C_DRIVER, ENVIRONMENT, OUR_DRIVER, await_true, foreign_python, has_heartbeat
+from start_up import C_DRIVER, OUR_DRIVER, await_true, foreign_python, started
 
 import aeron_core
 from aeron_core._native import wire
@@ -95,20 +94,10 @@ class Running:
 
 
 @contextmanager
-def running(command: Sequence[object], directory: Path, extra: dict[str, str]) -> Iterator[Running]:
+def running(command: Sequence[object], directory: Path, variables: dict[str, str]) -> Iterator[Running]:
     """Start a driver with additional variables, and terminate it."""
-    environment = {**os.environ, **ENVIRONMENT, "AERON_DIR": str(directory), **extra}
-    process = subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.DEVNULL)
-    try:
-        await_true(lambda: has_heartbeat(directory / "cnc.dat"))
-        with aeron_core.connect(directory) as aeron:
-            yield Running(process, aeron)
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+    with started(command, directory, variables) as process, aeron_core.connect(directory) as aeron:
+        yield Running(process, aeron)
 
 
 def encoded(frame: Setup | ResolutionFrame) -> bytes:

@@ -15,8 +15,6 @@ import argparse
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +26,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from start_up import C_DRIVER, ENVIRONMENT, OUR_DRIVER, await_true, foreign_python, has_heartbeat
+from start_up import C_DRIVER, OUR_DRIVER, foreign_python, started
 
 import aeron_core
 
@@ -109,27 +107,16 @@ class Commands:
 
 def measure(command: Sequence[object], directory: Path, repetitions: int) -> Latencies:
     """Start a driver, send the commands `repetitions` times, and terminate it."""
-    environment = {
-        **os.environ,
-        **ENVIRONMENT,
-        "AERON_DIR": str(directory),
-        # For many publications, also those that linger.
-        "AERON_COUNTERS_BUFFER_LENGTH": "16m",
-    }
-    process = subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.DEVNULL)
-    try:
-        await_true(lambda: has_heartbeat(directory / "cnc.dat"))
-        with aeron_core.connect(directory, use_conductor_invoker=True) as aeron:
-            commands = Commands(aeron)
-            for index in range(repetitions):
-                commands.run(index)
-            commands.run_many()
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+    # For many publications, also those that linger.
+    counters = {"AERON_COUNTERS_BUFFER_LENGTH": "16m"}
+    with (
+        started(command, directory, counters),
+        aeron_core.connect(directory, use_conductor_invoker=True) as aeron,
+    ):
+        commands = Commands(aeron)
+        for index in range(repetitions):
+            commands.run(index)
+        commands.run_many()
     return commands.latencies
 
 

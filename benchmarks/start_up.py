@@ -23,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -124,6 +125,24 @@ def has_heartbeat(cnc: Path) -> bool:
     except (OSError, ValueError):
         # Not created, or of length 0 yet.
         return False
+
+
+@contextmanager
+def started(
+    command: Sequence[object], directory: Path, variables: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a driver in `directory`, with additional variables, wait for its heartbeat, and terminate it at the end."""
+    environment = {**os.environ, **ENVIRONMENT, "AERON_DIR": str(directory), **variables}
+    process = subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.DEVNULL)
+    try:
+        await_true(lambda: has_heartbeat(directory / "cnc.dat"))
+        yield process
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def cpu_seconds(pid: int) -> float:
