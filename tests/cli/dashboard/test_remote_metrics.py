@@ -28,28 +28,27 @@ def test_streams_are_read_from_the_metrics_of_a_driver():
     assert requests == [("/metrics", None)]
 
 
-def test_metrics_give_rates_as_counters_do():
-    first, second = (snapshot(*records_of(pub_pos=n, pub_lmt=9_000)) for n in (0, 4_000))
-    with serving(metrics(*first.counters), metrics(*second.counters)) as (url, _):
+def read_at_positions(*positions):
+    """Return a driver whose metrics were read once at each position of its publisher."""
+    snapshots = [snapshot(*records_of(pub_pos=position, pub_lmt=9_000)) for position in positions]
+    with serving(*(metrics(*each.counters) for each in snapshots)) as (url, _):
         source = RemoteSource(f"{url}/metrics")
-        source.read()
-        source.read()
-
+        for _ in positions:
+            source.read()
     (driver,) = source.drivers
+    return driver
+
+
+def test_metrics_give_rates_as_counters_do():
+    driver = read_at_positions(0, 4_000)
+
     stream = driver.snapshot.streams[0]
     rate = driver.rates.published(stream, stream.publications[3])
     assert rate * driver.rates.seconds == pytest.approx(4_000)
 
 
 def test_a_driver_that_restarted_between_two_readings_of_its_metrics_has_no_rates():
-    first, second = (snapshot(*records_of(pub_pos=n, pub_lmt=9_000)) for n in (4_000, 100))
-    with serving(metrics(*first.counters), metrics(*second.counters)) as (url, _):
-        source = RemoteSource(f"{url}/metrics")
-        source.read()
-        source.read()
-
-    (driver,) = source.drivers
-    assert driver.rates is None
+    assert read_at_positions(4_000, 100).rates is None
 
 
 def test_a_system_counter_with_an_id_that_no_driver_has_is_no_sign_of_a_restart():
