@@ -82,9 +82,10 @@ class BellWait:
         return self._is_attached
 
     def wait(self, duration_ns: int, rest_ns: int) -> int:
-        """Arm the bell, or wait for it if it is: as long as the agent rests, up to `rest_ns`, else for `duration_ns`.
+        """Arm the bell; if it is armed already, wait for it. Return 0.
 
-        Returns 0.
+        Waits until the agent's next timer, at most `rest_ns`, if nothing but rings and descriptors can give it work
+        until then; otherwise for `duration_ns`.
         """
         if not self._bell.is_armed():
             # Run one more duty cycle: it finds what was stored before the flag was visible. Whatever is stored later

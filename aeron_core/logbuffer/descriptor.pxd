@@ -23,7 +23,7 @@ cdef class LogBuffer:
     cpdef int64_t raw_tail_acquire(self, int32_t index) except? -1985229329 nogil
     cpdef int32_t active_term_count_acquire(self) except? -1985229329 nogil
     cpdef int64_t producer_position(self) except? -1985229329 nogil
-    # The tails of the three partitions, for `sum_of_tails`; valid as long as the log.
+    # Address of the three tail counters, for `sum_of_tails`; valid while this object exists.
     cdef inline const uint64_t *tails(self) noexcept nogil:
         return <const uint64_t *>(self.buffer._address + self.metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET)
     cpdef bint rotate(self, int32_t current_term_count, int32_t current_term_id) except -1 nogil
