@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aeron_core._native.buffer cimport (
     AtomicBuffer,
+    ac_compare_and_set_i64,
     ac_get_and_add_i64,
     ac_get_i64,
     ac_get_i64_acquire,
@@ -58,4 +59,13 @@ cdef class AtomicCounter:
         if ac_get_i64(self._address) < value:
             ac_put_i64_release(self._address, value)
             return True
+        return False
+
+    cpdef inline bint raise_to(self, int64_t value) except -1 nogil:
+        self.check_writable()
+        cdef int64_t current = ac_get_i64(self._address)
+        while current < value:
+            if ac_compare_and_set_i64(self._address, current, value):
+                return True
+            current = ac_get_i64(self._address)
         return False

@@ -4,7 +4,8 @@ Not here: allocation, labels and keys (concurrent/counters). The constructor che
 cannot fail and costs no more than a load.
 
 Memory order: `set`, `set_release`, `increment_release` and `propose_max_release` are for the only writer of a counter:
-the last two load and store in two steps. The writers of a shared counter use `get_and_add`, one atomic operation.
+the last two load and store in two steps. The writers of a shared counter use `get_and_add` and `raise_to`, which are
+atomic.
 """
 
 cimport cython

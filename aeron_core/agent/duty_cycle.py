@@ -8,7 +8,7 @@ from aeron_core._native.counter import AtomicCounter
 class DutyCycleTracker:
     """Records the longest duty cycle in ns, and how many were longer than `threshold_ns`.
 
-    For the agent's thread, the only writer of both counters.
+    For the thread of an agent; several senders share their counters.
     """
 
     def __init__(self, longest: AtomicCounter, exceeded: AtomicCounter, threshold_ns: int) -> None:
@@ -21,8 +21,8 @@ class DutyCycleTracker:
         """Record the time since the previous call, if any, as a duty cycle; return 0. `now_ns`: monotonic, above 0."""
         if self._time_of_last_ns > 0:
             duration_ns = now_ns - self._time_of_last_ns
-            self._longest.propose_max_release(duration_ns)
+            self._longest.raise_to(duration_ns)
             if duration_ns > self._threshold_ns:
-                self._exceeded.increment_release()
+                self._exceeded.get_and_add(1)
         self._time_of_last_ns = now_ns
         return 0

@@ -39,22 +39,24 @@ def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> N
     Call after the runners were started; errors of one thread go to its runner's `on_error`. With
     `cpuset_affinity`, warns and raises ConfigurationError as `processors_of` does.
     """
-    conductor, sender, receiver = processors_of(settings)
+    conductor, sender, receiver, *further = processors_of(settings)
     processors = {
         "conductor_cpu_affinity": conductor,
         "sender_cpu_affinity": sender,
         "receiver_cpu_affinity": receiver,
     }
     for runner in runners:
-        role = runner.role_name
+        # Senders after the first have a number, such as "sender-2".
+        role, _, number = runner.role_name.partition("-")
         is_new = settings.thread_naming is ThreadNaming.NEW
-        cpu = processors.get(_SETTINGS.get(role, ""), -1)
+        cpu = further[int(number) - 2] if number else processors.get(_SETTINGS.get(role, ""), -1)
+        name = _NEW_NAMES.get(role, role) if is_new else role
         # As in the reference, a processor that the process may not use does not stop the driver: `on_error` records it.
-        runner.place(_NEW_NAMES.get(role, role) if is_new else role, cpu if cpu >= 0 else None)
+        runner.place(f"{name}-{number}" if number else name, cpu if cpu >= 0 else None)
 
 
-def processors_of(settings: ThreadSettings) -> tuple[int, int, int]:
-    """Return the processor numbers of conductor, sender and receiver, negative for any.
+def processors_of(settings: ThreadSettings) -> tuple[int, ...]:
+    """Return the processor numbers of conductor, sender, receiver and further senders, negative for any.
 
     With `cpuset_affinity`, a setting is an index into the processors of the control group, from 0: raises
     ConfigurationError if they cannot be read or an index is too high. If they are a poor choice, warns, or raises
@@ -65,10 +67,12 @@ def processors_of(settings: ThreadSettings) -> tuple[int, int, int]:
         "sender_cpu_affinity": settings.sender_cpu_affinity,
         "receiver_cpu_affinity": settings.receiver_cpu_affinity,
     }
+    first = settings.sender_cpu_affinity
+    for number in range(2, settings.sender_threads + 1):
+        affinities[f"sender_cpu_affinity of sender {number}"] = first + number - 1 if first >= 0 else first
     if settings.cpuset_affinity:
         affinities = _within_cpuset(affinities, is_strict=settings.cpuset_warnings_as_errors)
-    conductor, sender, receiver = affinities.values()
-    return conductor, sender, receiver
+    return tuple(affinities.values())
 
 
 def _within_cpuset(affinities: dict[str, int], *, is_strict: bool) -> dict[str, int]:

@@ -37,7 +37,7 @@ _PIPE_READ: Final = 4096
 _PREFIX: Final = "aeron-core-"
 _ALL: Final = f"{_PREFIX}*"
 #: The whole file name of a semaphore of a driver.
-_FILE_NAME: Final = re.compile(rf"sem\.{_PREFIX}[0-9a-f]{{16}}-[a-z]+")
+_FILE_NAME: Final = re.compile(rf"sem\.{_PREFIX}[0-9a-f]{{16}}-[a-z]+(-[0-9])?")
 #: Minimum age of a semaphore that is swept: the driver of a newer one may not have locked it yet. Invented.
 _MIN_AGE_S: Final = 10.0
 #: Where the C library keeps a semaphore, by its name without the slash. Source: sem_open of glibc.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core._native.commands import CommandRing
 from aeron_core._native.counter import AtomicCounter
-from aeron_core._native.datagrams import ReceiveBatch, SendBatch
+from aeron_core._native.datagrams import ReceiveBatch
 from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
 from aeron_core.concurrent.counters import CountersManager
@@ -29,6 +29,7 @@ from aeron_core.driver.conductor.endpoints.protection import open_resolver_prote
 from aeron_core.driver.conductor.error_sink import Cause, ErrorSink
 from aeron_core.driver.conductor.log_storage import LogStorage
 from aeron_core.driver.conductor.names.name_resolution import NameResolution
+from aeron_core.driver.conductor.senders import SenderLink, Senders
 from aeron_core.driver.conductor.unknown_keys import UnknownKeys
 from aeron_core.driver.directory import lock_directory
 from aeron_core.driver.event_log import EventLog
@@ -36,8 +37,6 @@ from aeron_core.driver.events import choose_events
 from aeron_core.driver.random_bits import random_bits
 from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
 from aeron_core.driver.receiver.receiver import Receiver
-from aeron_core.driver.sender.control_frames import HeartbeatBunch
-from aeron_core.driver.sender.sender import Sender
 from aeron_core.driver.socket_lengths import cut_lengths
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings import Offload, ThreadingMode
@@ -96,8 +95,10 @@ class Assembly:
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
         events = _open_event_log(settings, clock, errors)
-        from_sender, from_receiver = (CommandRing(_EVENT_RING_CAPACITY) for _ in range(2))
-        self.to_sender, self.to_receiver = (CommandRing(_COMMAND_RING_CAPACITY) for _ in range(2))
+        from_receiver, self.to_receiver = (
+            CommandRing(_EVENT_RING_CAPACITY),
+            CommandRing(_COMMAND_RING_CAPACITY),
+        )
         self.context = DriverContext(
             settings=settings,
             clock=clock,
@@ -112,15 +113,11 @@ class Assembly:
             loss_report=LossReport(self._create_loss_report()),
             to_driver=ManyToOneRingBuffer(self.cnc.to_driver),
             clients=ClientProxy(BroadcastTransmitter(self.cnc.to_clients), events),
-            sender=AgentProxy(self.to_sender, system.sender_proxy_fails),
+            senders=Senders(self._new_sender(number, system) for number in range(settings.sender_threads)),
             receiver=AgentProxy(self.to_receiver, system.receiver_proxy_fails),
-            from_sender=from_sender,
             from_receiver=from_receiver,
             logs=LogStorage(settings, system, errors),
             awaited_images=_image_permits(settings),
-            send_batch=SendBatch(),
-            heartbeats=HeartbeatBunch(system.short_sends),
-            feedback_batch=ReceiveBatch(settings.sender_io_vector_capacity),
             receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
             open_datagrams=open_datagrams,
             connections=connections,
@@ -130,7 +127,7 @@ class Assembly:
         # The files that are mapped until the driver closes; each log adds its own length.
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
         self._resolution = self._make_resolution(resolver, start_lookup, open_datagrams)
-        self._create_agents(from_sender, from_receiver, terminate)
+        self._create_agents(from_receiver, system, terminate)
 
     def _create_counters(self) -> CountersManager:
         return CountersManager(
@@ -155,18 +152,24 @@ class Assembly:
         resolution.start_resolver(self._resolver_context(open_datagrams, start_lookup))
         return resolution
 
+    def _new_sender(self, number: int, system: SystemCounters) -> SenderLink:
+        return SenderLink(
+            number,
+            self._agent_params(
+                "sender", CommandRing(_COMMAND_RING_CAPACITY), CommandRing(_EVENT_RING_CAPACITY), system
+            ),
+            system,
+            self._settings.sender_io_vector_capacity,
+        )
+
     def _create_agents(
-        self, from_sender: CommandRing, from_receiver: CommandRing, terminate: Callable[[bytes], None]
+        self, from_receiver: CommandRing, system: SystemCounters, terminate: Callable[[bytes], None]
     ) -> None:
-        self.sender = Sender(
-            self._agent_params("sender", self.to_sender, from_sender),
-            self.context.heartbeats,
-            self.context.feedback_batch,
-        )
         self.receiver = Receiver(
-            self._agent_params("receiver", self.to_receiver, from_receiver), self.context.receive_batch
+            self._agent_params("receiver", self.to_receiver, from_receiver, system),
+            self.context.receive_batch,
         )
-        duty_cycle = self._duty_cycle("conductor")
+        duty_cycle = self._duty_cycle("conductor", system)
         self.conductor = Conductor(self.context, self._resolution, duty_cycle, terminate)
         ring = self.context.to_driver
         #: Runs the conductor in a thread.
@@ -177,7 +180,7 @@ class Assembly:
             ConductorInput(
                 to_driver=ring.buffer,
                 capacity=ring.capacity,
-                from_sender=from_sender,
+                from_senders=self.from_senders,
                 from_receiver=from_receiver,
             ),
         )
@@ -233,18 +236,25 @@ class Assembly:
             access=self._settings.file_access,
         )
 
-    def _duty_cycle(self, role: str) -> DutyCycleTracker:
-        counters: dict[str, AtomicCounter] = self.context.system_counters.by_name()
+    @property
+    def from_senders(self) -> list[CommandRing]:
+        """The rings with the events of the senders."""
+        return [sender.events for sender in self.context.senders]
+
+    def _duty_cycle(self, role: str, system: SystemCounters) -> DutyCycleTracker:
+        counters: dict[str, AtomicCounter] = system.by_name()
         return DutyCycleTracker(
             counters[f"{role}_max_cycle_time"],
             counters[f"{role}_cycle_time_threshold_exceeded"],
             getattr(self._settings, f"{role}_cycle_threshold_ns"),
         )
 
-    def _agent_params(self, role: str, commands: CommandRing, conductor: CommandRing) -> AgentParams:
+    def _agent_params(
+        self, role: str, commands: CommandRing, conductor: CommandRing, system: SystemCounters
+    ) -> AgentParams:
         return AgentParams(
             clock=self._clock,
-            duty_cycle=self._duty_cycle(role),
+            duty_cycle=self._duty_cycle(role, system),
             commands=commands,
             conductor=conductor,
             status_message_timeout_ns=self._settings.rcv_status_message_timeout_ns,
@@ -272,7 +282,7 @@ class Assembly:
         self._resolution.close()
         # No agent is left to confirm a removal: run the pending callbacks, which close sockets and free
         # counters.
-        for proxy in (self.context.sender, self.context.receiver):
+        for proxy in (*(sender.proxy for sender in self.context.senders), self.context.receiver):
             proxy.release_all()
         for endpoint in self.conductor.registrars.endpoints():
             endpoint.close_sockets()

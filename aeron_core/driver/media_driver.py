@@ -254,13 +254,18 @@ class MediaDriver:
             # A single thread polls all rings itself: only clients have to wake it.
             self._run(_all_agents(assembly, conductor), "shared", (CONDUCTOR, "sender"), waits_as=CONDUCTOR)
         elif self._mode is ThreadingMode.SHARED_NETWORK:
-            network = CompositeAgent([assembly.sender, assembly.receiver])
-            self._run(network, "sharednetwork", ("sender",), assembly.to_sender, assembly.to_receiver)
-            self._run(conductor, CONDUCTOR, (CONDUCTOR,), context.from_sender, context.from_receiver)
+            sender = context.senders.first
+            network = CompositeAgent([sender.agent, assembly.receiver])
+            self._run(network, "sharednetwork", ("sender",), sender.commands, assembly.to_receiver)
+            self._run(conductor, CONDUCTOR, (CONDUCTOR,), sender.events, context.from_receiver)
         elif self._mode is ThreadingMode.DEDICATED:
             self._run(assembly.receiver, "receiver", ("receiver",), assembly.to_receiver)
-            self._run(assembly.sender, "sender", ("sender",), assembly.to_sender)
-            self._run(conductor, CONDUCTOR, (CONDUCTOR,), context.from_sender, context.from_receiver)
+            sender, *further = context.senders
+            self._run(sender.agent, "sender", ("sender",), sender.commands)
+            self._run(conductor, CONDUCTOR, (CONDUCTOR,), *assembly.from_senders, context.from_receiver)
+            # The last ones: clients look for the bells of conductor and sender among the first three threads.
+            for link in further:
+                self._run(link.agent, "sender", (), link.commands, waits_as=link.agent.role_name)
         self._registry.hook.aeron_driver_started(driver=self)
 
     def _run(
@@ -372,4 +377,5 @@ class MediaDriver:
 
 
 def _all_agents(assembly: Assembly, conductor: Agent) -> Agent:
-    return CompositeAgent([assembly.sender, assembly.receiver, conductor])
+    senders = [sender.agent for sender in assembly.context.senders]
+    return CompositeAgent([*senders, assembly.receiver, conductor])

@@ -16,7 +16,7 @@ from aeron_core.settings.network import NetworkSettings, SecuritySettings
 from aeron_core.settings.resolvers import ResolverSettings
 from aeron_core.settings.strategies import StrategySettings
 from aeron_core.settings.streams import StreamSettings
-from aeron_core.settings.threads import ThreadSettings
+from aeron_core.settings.threads import ThreadingMode, ThreadSettings
 from aeron_core.settings.timeouts import TimeoutSettings
 from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
 from aeron_core.uri.parameters import MTU_ALLOWED
@@ -25,6 +25,7 @@ from aeron_core.uri.values import INT32_MAX, INT64_MAX
 # Bytes of metadata per byte of values: each counter has one record in each section.
 _METADATA_TO_VALUES: Final = wire.COUNTER_METADATA_LENGTH // wire.COUNTER_VALUE_LENGTH
 
+_ONE_NETWORK_THREAD: Final = (ThreadingMode.SHARED, ThreadingMode.SHARED_NETWORK)
 _IDLE_STRATEGIES: Final = (
     "conductor_idle_strategy",
     "sender_idle_strategy",
@@ -225,8 +226,18 @@ def _check_idle_strategies(settings: DriverFields) -> None:
             raise ConfigurationError(f"{name}_init_args={error} for {name}={strategy}") from None
 
 
+def _check_senders(settings: DriverFields) -> None:
+    if settings.sender_threads > 1 and settings.threading_mode in _ONE_NETWORK_THREAD:
+        raise _fault(
+            settings,
+            "sender_threads",
+            f"must be 1 with threading_mode={settings.threading_mode.name}, or use DEDICATED",
+        )
+
+
 _CHECKS: Final[tuple[Callable[[DriverFields], None], ...]] = (
     _check_idle_strategies,
+    _check_senders,
     _check_resolver,
     _check_security,
     _check_nak_delay,

@@ -7,6 +7,8 @@ from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.variables import Choice, Integer, Switch, Text
 
 MAX_CPU: Final = 255
+#: Of one driver. Invented: the memory that wakes threads has space for two more bells than these and the receiver's.
+MAX_SENDERS: Final = 4
 _NO_NATIVE_AGENT: Final = "there is no native resource agent: slow work runs on helper threads"
 
 # Names of the reference, each with the name that plugins register here. Source: aeron_agent.c.
@@ -101,7 +103,10 @@ class ThreadSettings(SettingsFields):
         -1, description="Processor of the conductor, -1 for any."
     )
     sender_cpu_affinity: Annotated[int, Integer("AERON_SENDER_CPU_AFFINITY", -1, MAX_CPU)] = setting(
-        -1, description="Processor of the sender, -1 for any."
+        -1, description="Processor of the sender, -1 for any; further senders use the next ones."
+    )
+    sender_threads: Annotated[int, Integer("AERON_CORE_SENDER_THREADS", 1, MAX_SENDERS)] = setting(
+        1, description="Senders, among which channels are divided; more than one needs DEDICATED."
     )
     receiver_cpu_affinity: Annotated[int, Integer("AERON_RECEIVER_CPU_AFFINITY", -1, MAX_CPU)] = setting(
         -1, description="Processor of the receiver, -1 for any."

@@ -77,6 +77,13 @@ def test_affinities_are_indexes_into_the_processors_of_the_group(groups):
     assert placement.processors_of(settings) == (3, -1, 7)
 
 
+def test_further_senders_have_the_next_indexes(groups):
+    groups("/a", "a", "3,5,7")
+    settings = DriverSettings(cpuset_affinity=True, sender_cpu_affinity=1, sender_threads=2)
+
+    assert placement.processors_of(settings) == (-1, 5, -1, 7)
+
+
 def test_without_the_setting_affinities_are_processors():
     assert placement.processors_of(DriverSettings(sender_cpu_affinity=2)) == (-1, 2, -1)
 

@@ -36,11 +36,12 @@ def test_increment_and_add_return_the_value_before(values):
 
 
 @pytest.mark.parametrize(("value", "moved", "after"), [(9, False, 10), (10, False, 10), (11, True, 11)])
-def test_a_proposed_maximum_is_taken_only_if_it_is_higher(values, value, moved, after):
+@pytest.mark.parametrize("method", ["propose_max_release", "raise_to"])
+def test_a_proposed_maximum_is_taken_only_if_it_is_higher(values, method, value, moved, after):
     counter = AtomicCounter(values, 0)
     counter.set(10)
 
-    assert counter.propose_max_release(value) is moved
+    assert getattr(counter, method)(value) is moved
     assert counter.get() == after
 
 
@@ -50,7 +51,7 @@ def test_a_counter_outside_the_values_is_rejected(values, counter_id):
         AtomicCounter(values, counter_id)
 
 
-@pytest.mark.parametrize("method", ["set", "set_release", "get_and_add", "propose_max_release"])
+@pytest.mark.parametrize("method", ["set", "set_release", "get_and_add", "propose_max_release", "raise_to"])
 def test_a_counter_in_a_read_only_file_rejects_writes(method):
     counter = AtomicCounter(AtomicBuffer(bytes(128)), 0)
 

@@ -219,7 +219,7 @@ def test_a_driver_that_closes_before_an_agent_answered_is_freed(lone):
     lone.client.add_publication_async("aeron:ipc", 1)
     for _ in range(3):
         lone.driver.media_driver._assembly.conductor.do_work()
-    assert not lone.driver.media_driver._assembly.context.sender.is_idle
+    assert not lone.driver.media_driver._assembly.context.senders.first.proxy.is_idle
     context = weakref.ref(lone.driver.media_driver._assembly.context)
 
     lone.driver.media_driver.close()

@@ -80,6 +80,33 @@ def test_an_agent_runs_on_its_configured_processor(launch):
     assert os.sched_getaffinity(names["receiver"]) == os.sched_getaffinity(0)
 
 
+@pytest.mark.parametrize(
+    ("naming", "names"),
+    [
+        ("classic", {"sender", "sender-2", "sender-3"}),
+        ("new", {"aeron-md-snd", "aeron-md-snd-2", "aeron-md-snd-3"}),
+    ],
+)
+def test_further_senders_have_numbers(launch, naming, names):
+    before = tasks()
+
+    launch(sender_threads=3, thread_naming=naming)
+
+    assert names < set(names_of(tasks() - before))
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_further_senders_run_on_the_next_processors(launch):
+    first = min(os.sched_getaffinity(0))
+    before = tasks()
+
+    launch(sender_threads=2, sender_cpu_affinity=first)
+
+    names = names_of(tasks() - before)
+    assert os.sched_getaffinity(names["sender"]) == {first}
+    assert os.sched_getaffinity(names["sender-2"]) == {first + 1}
+
+
 def test_a_driver_whose_control_group_cannot_be_read_does_not_start(launch, tmp_path, monkeypatch):
     monkeypatch.setattr(cpuset.read_cpus, "__defaults__", (tmp_path / "none", tmp_path))
     before = tasks()

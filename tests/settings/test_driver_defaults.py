@@ -162,6 +162,7 @@ def test_no_other_variables_exist_but_directory_threading_and_our_own():
         "AERON_CORE_RESOLVER_DATAGRAMS_PER_S",
         "AERON_CORE_RESOLVER_FALLBACK",
         "AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS",
+        "AERON_CORE_SENDER_THREADS",
         "AERON_CORE_STORAGE",
         "AERON_CORE_ONE_WAY_LATENCY_INTERVAL",
         "AERON_CORE_UDP_GSO",

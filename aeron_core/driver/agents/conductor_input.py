@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.commands import CommandRing
 
@@ -29,5 +31,5 @@ class ConductorInput:
 
     to_driver: AtomicBuffer
     capacity: int
-    from_sender: CommandRing
+    from_senders: Sequence[CommandRing]
     from_receiver: CommandRing

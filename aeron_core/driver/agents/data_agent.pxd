@@ -5,6 +5,7 @@ from aeron_core._native cimport wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.commands cimport Command, CommandRing
+from aeron_core._native.pointers cimport PointerList
 from aeron_core.agent.agent cimport Agent, PythonAgent
 from aeron_core.agent.duty_cycle cimport DutyCycleTracker
 from aeron_core.driver._native cimport operations
@@ -27,13 +28,16 @@ cdef class ConductorAgent(PythonAgent):
     cdef AtomicBuffer _to_driver        # ring of clients, and the offsets of its positions
     cdef int64_t _tail_offset
     cdef int64_t _head_offset
-    cdef CommandRing _from_sender
+    cdef object _kept                   # the rings in the next field, which borrows them
+    cdef PointerList _from_senders
     cdef CommandRing _from_receiver
     cdef int64_t _pause_until_ns        # no duty cycle until then, unless something arrives
     cdef int64_t _longest_pause_ns
 
     cdef int32_t _run(self, int64_t now_ns) except? -1
     cdef bint _is_quiet(self) except -1 nogil
+    @cython.locals(i=int32_t)
+    cdef bint _has_no_events(self) except -1 nogil
 
 
 cdef class DataAgent(Agent):

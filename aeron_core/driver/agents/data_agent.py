@@ -11,16 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import cython
+from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import wire
-from aeron_core._native.commands import Command
+from aeron_core._native.commands import Command, CommandRing
+from aeron_core._native.pointers import PointerList
 from aeron_core.agent.agent import Agent, PythonAgent
 from aeron_core.driver._native import operations
 from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
-    from aeron_core._native.commands import CommandRing
     from aeron_core.agent.duty_cycle import DutyCycleTracker
     from aeron_core.driver.agents.conductor_input import ConductorInput, PausingAgent
 
@@ -94,7 +95,10 @@ class ConductorAgent(PythonAgent):
         self._to_driver = given.to_driver
         self._tail_offset = given.capacity + wire.RING_TAIL_OFFSET
         self._head_offset = given.capacity + wire.RING_HEAD_OFFSET
-        self._from_sender = given.from_sender
+        self._kept = tuple(given.from_senders)
+        self._from_senders = PointerList()
+        for ring in self._kept:
+            self._from_senders.append(cython.cast(cython.pointer(PyObject), ring))
         self._from_receiver = given.from_receiver
         self._longest_pause_ns = LONGEST_PAUSE_NS
 
@@ -120,9 +124,14 @@ class ConductorAgent(PythonAgent):
         return (
             self._to_driver.get_i64_acquire(self._tail_offset)
             == self._to_driver.get_i64_acquire(self._head_offset)
-            and self._from_sender.is_empty()
-            and self._from_receiver.is_empty()
+            and self._has_no_events()
         )
+
+    def _has_no_events(self) -> bool:
+        for i in range(self._from_senders.size):
+            if not cython.cast(CommandRing, self._from_senders.at(i)).is_empty():
+                return False
+        return self._from_receiver.is_empty()
 
 
 class DataAgent(Agent):

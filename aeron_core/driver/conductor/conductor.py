@@ -77,7 +77,9 @@ class Conductor:
         now_ns = self._context.clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         # Events come before commands, because a release may free what the next command needs, such as a port.
-        work = self._drain(self._context.from_sender, self._context.sender)
+        work = 0
+        for sender in self._context.senders:
+            work += self._drain(sender.events, sender.proxy)
         work += self._drain(self._context.from_receiver, self._context.receiver)
         work += self.registrars.images.create_waiting()
         work += self._commands.do_work()
@@ -103,7 +105,7 @@ class Conductor:
             or context.working_protectors
             or context.logs.has_ended
             or self.registrars.images.has_waiting
-            or context.sender.has_waiting
+            or context.senders.has_waiting
             or context.receiver.has_waiting
         ):
             return now_ns

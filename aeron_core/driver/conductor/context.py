@@ -12,7 +12,7 @@ from aeron_core.registry import LOADED_AT_START
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core._native.commands import CommandRing
-    from aeron_core._native.datagrams import ReceiveBatch, SendBatch
+    from aeron_core._native.datagrams import ReceiveBatch
     from aeron_core._native.park import Bell
     from aeron_core.concurrent.counters import CountersManager
     from aeron_core.concurrent.loss_writer import LossReport
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.client_proxy import ClientProxy
     from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.driver.conductor.log_storage import LogStorage
+    from aeron_core.driver.conductor.senders import Senders
     from aeron_core.driver.conductor.unknown_keys import UnknownKeys
     from aeron_core.driver.event_log import EventLog
     from aeron_core.driver.receiver.awaited_images import AwaitedImages
-    from aeron_core.driver.sender.control_frames import HeartbeatBunch
     from aeron_core.protocol.responses import OnPublicationError
     from aeron_core.registry import Registry
     from aeron_core.settings.driver import DriverFields
@@ -59,19 +59,15 @@ class DriverContext:
     loss_report: LossReport
     to_driver: ManyToOneRingBuffer
     clients: ClientProxy
-    # Commands to the agents, queued while a ring is full.
-    sender: AgentProxy
+    senders: Senders
+    # Commands to the receiver, queued while the ring is full.
     receiver: AgentProxy
-    # Events of the agents: each ring has one producer, its agent, and one consumer, the conductor.
-    from_sender: CommandRing
+    # Events of the receiver: each ring has one producer, its agent, and one consumer, the conductor.
     from_receiver: CommandRing
     logs: LogStorage
     # Permits of images without data: the receiver takes and releases them, the conductor reads whether they are scarce.
     awaited_images: AwaitedImages
-    # Passed to new publications and endpoints; only the sender and the receiver use them, for one at a time.
-    send_batch: SendBatch
-    heartbeats: HeartbeatBunch
-    feedback_batch: ReceiveBatch
+    # Passed to new endpoints; only the receiver uses it, for one at a time.
     receive_batch: ReceiveBatch
     # Replacements for the sockets of the operating system, in simulations.
     open_datagrams: OpenDatagrams | None

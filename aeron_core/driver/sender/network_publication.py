@@ -164,7 +164,7 @@ class NetworkPublication(SendingPublication):
         if self._tracks_sender_limits:
             self._tracks_sender_limits = False
             self._back_pressure_events.increment_release()
-            self._counters.sender_flow_control_limits.increment_release()
+            self._counters.sender_flow_control_limits.get_and_add(1)
         return 0
 
     def _send_setup_if_due(self, position: int, now_ns: int) -> int:
@@ -207,7 +207,7 @@ class NetworkPublication(SendingPublication):
             flags |= wire.DATA_FLAG_EOS
         self._time_of_last_send_ns = now_ns
         self.activity.remind(self.activity.due_ns(now_ns, wire.HEARTBEAT_INTERVAL_NS))
-        self._counters.heartbeats_sent.increment_release()
+        self._counters.heartbeats_sent.get_and_add(1)
         length = self._frames.encode_heartbeat(position, flags)
         return self._heartbeats.add(self, self._frames) if self._is_bunched else self._send_frame(length)
 
@@ -261,7 +261,7 @@ class NetworkPublication(SendingPublication):
                 self._flow_control.on_setup_elicited(sm, now_ns)
             return 0
         if not sm.is_valid(self.log.term_length) or not self._is_credible(sm):
-            self._counters.status_messages_rejected.increment_release()
+            self._counters.status_messages_rejected.get_and_add(1)
             return 1
         if sm.flags & wire.SM_FLAG_EOS:
             # The receiver leaves the stream.
@@ -311,7 +311,7 @@ class NetworkPublication(SendingPublication):
         return 0
 
     def _refuse_receiver(self) -> int:
-        self._counters.status_messages_rejected.increment_release()
+        self._counters.status_messages_rejected.get_and_add(1)
         # Report once, until a receiver has timed out: forged receivers must not flood the conductor.
         if not self._has_refused_receivers:
             self._has_refused_receivers = True
@@ -354,7 +354,7 @@ class NetworkPublication(SendingPublication):
             )
             == operations.RETRANSMIT_OVERFLOW
         ):
-            self._counters.retransmit_overflow.increment_release()
+            self._counters.retransmit_overflow.get_and_add(1)
         return 0
 
     def on_error(
@@ -439,6 +439,6 @@ class NetworkPublication(SendingPublication):
                 # The end of the term: a NAK describes a gap within one term.
                 break
         if sent > 0:
-            self._counters.retransmits_sent.increment_release()
+            self._counters.retransmits_sent.get_and_add(1)
             self._counters.retransmitted_bytes.get_and_add(sent)
         return sent

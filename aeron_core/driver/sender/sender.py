@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class Sender(DataAgent):
     """The sender agent: publications, send endpoints and their commands; runs on one thread.
 
-    `batch`: what endpoints receive datagrams into.
+    `batch`: what endpoints receive datagrams into. `number`: 0 for the first sender of a driver, "sender"; the next is
+    "sender-2".
     """
 
     _is_heard: bool
@@ -44,8 +45,10 @@ class Sender(DataAgent):
     _next_limit: int
     _next_ipc_limit: int
 
-    def __init__(self, params: AgentParams, heartbeats: HeartbeatBunch, batch: ReceiveBatch) -> None:
-        super().__init__("sender", params)
+    def __init__(
+        self, params: AgentParams, heartbeats: HeartbeatBunch, batch: ReceiveBatch, number: int = 0
+    ) -> None:
+        super().__init__("sender" if number == 0 else f"sender-{number + 1}", params)
         self._heartbeats = heartbeats
         self._endpoints = PolledSendEndpoints(batch)
         self._active = PointerList()

@@ -51,7 +51,7 @@ class Paused:
             ConductorInput(
                 to_driver=self.ring.buffer,
                 capacity=self.ring.capacity,
-                from_sender=self.from_sender,
+                from_senders=[self.from_sender],
                 from_receiver=self.from_receiver,
             ),
         )

@@ -22,11 +22,16 @@ REST_S = 0.08
 TRIES = 5
 
 
+def agent_of(driver, role):
+    assembly = driver._assembly
+    return assembly.receiver if role == "receiver" else assembly.context.senders.first.agent
+
+
 def shortest_sleep_s(driver, folder, role="sender"):
     """Return the duration of a sleep of an agent with nothing to do: a millisecond, or up to REST_S if it may rest."""
     strategy = BackoffIdleStrategy(0, 0, MS, MS)
     bell = Bells(folder, PRIVATE).add([role])
-    strategy.attach(getattr(driver.media_driver._assembly, role), bell, int(REST_S * 1e9))
+    strategy.attach(agent_of(driver.media_driver, role), bell, int(REST_S * 1e9))
     probe = IdleStrategyProbe(strategy)
     probe.idle(0)  # arms the bell
     probe.idle(0)  # waits for a millisecond
@@ -160,7 +165,7 @@ def test_a_long_sleep_ends_when_the_next_timer_of_a_quiet_stream_is_due(
     begin(played, streams)
     played.run_for(0.3)
     strategy = BackoffIdleStrategy(0, 0, MS, MS)
-    strategy.attach(getattr(played.driver._assembly, role), Bells(tmp_path, PRIVATE).add([role]), 3_600 * S)
+    strategy.attach(agent_of(played.driver, role), Bells(tmp_path, PRIVATE).add([role]), 3_600 * S)
     probe = IdleStrategyProbe(strategy)
     probe.idle(0)  # arms the bell
     probe.idle(0)  # waits for a millisecond

@@ -47,6 +47,8 @@ class SendEndpointEntry(EndpointEntry):
     ) -> None:
         super().__init__(context, transport, channel, key, registration_id)
         self.user_count = 0
+        #: The sender of all streams of the endpoint.
+        self.sender = context.senders.take(channel.canonical_form)
         #: Whether each stream is sent to the receiver that has requested it.
         self.is_response = EndpointParameters.parse(channel.uri).is_response
         #: Current destination of data; None if the channel has none.
@@ -65,11 +67,11 @@ class SendEndpointEntry(EndpointEntry):
             opened = transport.open_send_endpoint(self._params())
             self.native = context.registry.check_endpoint(channel.uri.media, opened, SendChannelEndpoint)
         except BaseException:
-            self.free_counters(self.status)
+            self._free()
             raise
         self.publish_addresses(self.status, "snd-local-sockaddr")
         # From here on the sender polls the sockets: they stay open until it confirms the removal.
-        context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
+        self.sender.proxy.send(operations.ADD_SEND_ENDPOINT, self.native)
         context.events.record(events.SEND_CHANNEL_CREATION, uri=channel.uri)
 
     @property
@@ -103,7 +105,7 @@ class SendEndpointEntry(EndpointEntry):
             ),
             incoming_losses=settings.incoming_losses,
             connects=settings.driver_connect,
-            batch=self.context.feedback_batch,
+            batch=self.sender.feedback_batch,
             destination_count=self._destination_count,
             wildcard_ports=settings.sender_wildcard_port_range,
             clock=self.context.clock,
@@ -153,10 +155,14 @@ class SendEndpointEntry(EndpointEntry):
         self.context.events.record(events.SEND_CHANNEL_CLOSE, uri=self.channel.uri)
         # No publication uses the endpoint any more, but the sender may be polling its sockets.
         self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
-        self.context.sender.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
+        self.sender.proxy.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
 
     def _closed(self) -> None:
         self.transport.close_endpoint(self.native)
         # The last duty cycles of the sender may have left a fault that the timer has not logged.
         self.record_fault()
+        self._free()
+
+    def _free(self) -> None:
         self.free_counters(self.status)
+        self.context.senders.give_back(self.channel.canonical_form)

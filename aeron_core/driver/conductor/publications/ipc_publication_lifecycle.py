@@ -29,21 +29,21 @@ class IpcPublicationLifecycle(PublicationLifecycle):
         request: PublicationRequest,
         storage: StreamStorage,
     ) -> None:
-        super().__init__(context, publication, request, storage)
+        super().__init__(context, context.senders.first, publication, request, storage)
         self.publication = publication
 
     def start(self) -> None:
         """Pass the publication to the sender."""
-        self.context.sender.send(operations.ADD_IPC_PUBLICATION, self.publication)
+        self.sender.proxy.send(operations.ADD_IPC_PUBLICATION, self.publication)
 
     def _visit(self) -> None:
-        self.context.sender.send(operations.VISIT_IPC_PUBLICATION, self.publication)
+        self.sender.proxy.send(operations.VISIT_IPC_PUBLICATION, self.publication)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
-        self.context.sender.link(operations.ADD_IPC_SUBSCRIBER, self.publication, position, then)
+        self.sender.proxy.link(operations.ADD_IPC_SUBSCRIBER, self.publication, position, then)
 
     def _detach(self, position: SubscriberPosition) -> None:
-        self.context.sender.remove(
+        self.sender.proxy.remove(
             operations.REMOVE_IPC_SUBSCRIBER,
             self.publication,
             position,
@@ -75,4 +75,4 @@ class IpcPublicationLifecycle(PublicationLifecycle):
         """Remove the publication from the sender, then release its log and counters."""
         # Subscribers are removed first: the ring keeps the order, so the sender drops them before the stream.
         self.unlink_all(notify=False)
-        self.context.sender.remove(operations.REMOVE_IPC_PUBLICATION, self.publication, then=self.close)
+        self.sender.proxy.remove(operations.REMOVE_IPC_PUBLICATION, self.publication, then=self.close)

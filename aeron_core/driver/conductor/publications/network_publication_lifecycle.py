@@ -38,7 +38,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         storage: StreamStorage,
         endpoint: SendEndpointEntry,
     ) -> None:
-        super().__init__(context, publication, request, storage)
+        super().__init__(context, endpoint.sender, publication, request, storage)
         self.publication = publication
         self.endpoint = endpoint
         # All frames before this position are known to be complete.
@@ -46,16 +46,16 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
 
     def start(self) -> None:
         """Pass the publication to the sender."""
-        self.context.sender.send(operations.ADD_NETWORK_PUBLICATION, self.publication)
+        self.sender.proxy.send(operations.ADD_NETWORK_PUBLICATION, self.publication)
 
     def _visit(self) -> None:
-        self.context.sender.send(operations.VISIT_NETWORK_PUBLICATION, self.publication)
+        self.sender.proxy.send(operations.VISIT_NETWORK_PUBLICATION, self.publication)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
-        self.context.sender.link(operations.ADD_SPY, self.publication, position, then)
+        self.sender.proxy.link(operations.ADD_SPY, self.publication, position, then)
 
     def _detach(self, position: SubscriberPosition) -> None:
-        self.context.sender.remove(
+        self.sender.proxy.remove(
             operations.REMOVE_SPY, self.publication, position, then=lambda: self.free_counter_of(position)
         )
 
@@ -149,7 +149,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             # `then` comes last, because it may close the endpoint.
             then()
 
-        self.context.sender.remove(operations.REMOVE_NETWORK_PUBLICATION, self.publication, then=released)
+        self.sender.proxy.remove(operations.REMOVE_NETWORK_PUBLICATION, self.publication, then=released)
 
 
 class NetworkPublications:

@@ -62,7 +62,7 @@ def new_network_publication(
     flow_control = _new_flow_control(context, request, endpoint, storage, initial_term_id)
     _allocate_counters(request, storage)
     params = _network_params(context, request, endpoint, storage, flow_control)
-    return NetworkPublication(params, context.heartbeats)
+    return NetworkPublication(params, endpoint.sender.heartbeats)
 
 
 def _flow_control_of(
@@ -186,11 +186,11 @@ def _network_params(
         naks_received=storage[counter_types.SENDER_NAKS_RECEIVED],
         flow_control=flow_control,
         system_counters=context.system_counters,
-        batch=context.send_batch,
+        batch=endpoint.sender.send_batch,
         # Responses go to a receiver of their own each. The endpoint may be another channel's, with the same tag.
         shares_batches=endpoint.transport.shares_batches and not endpoint.is_response,
         # Events of the publication, such as an ERR frame of a receiver, go to the conductor by this ring.
-        conductor=context.from_sender,
+        conductor=endpoint.sender.events,
         mtu=params.mtu,
         ttl=params.endpoint.ttl or settings.socket_multicast_ttl,
         is_group=endpoint.channel.is_group,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.driver.conductor.senders import SenderLink
     from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.ipc_publication import IpcPublication
     from aeron_core.driver.sender.sending_publication import SendingPublication
@@ -34,12 +35,15 @@ class PublicationLifecycle(StreamLifecycle):
     def __init__(
         self,
         context: DriverContext,
+        sender: SenderLink,
         publication: IpcPublication | SendingPublication,
         request: PublicationRequest,
         storage: StreamStorage,
     ) -> None:
         owner = storage.owner
         super().__init__(context, owner.registration_id, owner.session_id, owner.stream_id)
+        #: The sender that the publication belongs to.
+        self.sender = sender
         self._publication = publication
         self._storage = storage
         self.log = storage.log
