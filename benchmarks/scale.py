@@ -123,7 +123,7 @@ def cycles_of(streams: Streams, cycles: int) -> dict[str, float]:
     """Return the mean microseconds of a duty cycle of the sender and of the receiver."""
     assembly = streams.driver._assembly
     assert assembly is not None
-    agents = {"sender us": assembly.sender, "receiver us": assembly.receiver}
+    agents = {"sender us": assembly.context.senders.first.agent, "receiver us": assembly.receiver}
     invokers = {name: AgentInvoker(agent, assembly.on_error) for name, agent in agents.items()}
     spent = dict.fromkeys(agents, 0)
     clock = time.thread_time_ns
@@ -218,7 +218,7 @@ def destinations_of(count: int, cycles: int) -> dict[str, Any]:
             streams.step()
         assembly = driver._assembly
         assert assembly is not None
-        invoker = AgentInvoker(assembly.sender, assembly.on_error)
+        invoker = AgentInvoker(assembly.context.senders.first.agent, assembly.on_error)
         spent = sent = 0
         for _ in range(cycles):
             streams.step()

@@ -54,6 +54,8 @@ _AGENTS: Final = ("conductor", "sender", "receiver")
 #: The flag of a thread is in a cache line of its own, because each offer reads it.
 _FLAGS_OFFSET: Final = 64
 _LINE_LENGTH: Final = 64
+#: The lines before the ids of clients.
+_MAX_BELLS: Final = 7
 #: Ids of clients that ring, an int64 each, at the id modulo their number: ids are not used twice, so that one that is
 #: stored stays right, and one that another has replaced only makes the driver poll.
 _CLIENTS_OFFSET: Final = 512
@@ -156,7 +158,7 @@ class DriverBells:
 
     def _open(self, agent: str) -> None:
         number = self._memory.get_i32_acquire(4 * _AGENTS.index(agent)) - 1
-        if 0 <= number < len(_AGENTS):
+        if 0 <= number < _MAX_BELLS:
             pipe = _open_pipe(self._folder / str(number))
             self._bells[agent] = Bell(pipe, self._memory, _FLAGS_OFFSET + number * _LINE_LENGTH)
 

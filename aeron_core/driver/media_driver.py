@@ -260,12 +260,12 @@ class MediaDriver:
             self._run(conductor, CONDUCTOR, (CONDUCTOR,), sender.events, context.from_receiver)
         elif self._mode is ThreadingMode.DEDICATED:
             self._run(assembly.receiver, "receiver", ("receiver",), assembly.to_receiver)
-            sender, *further = context.senders
-            self._run(sender.agent, "sender", ("sender",), sender.commands)
+            # Clients know one bell for messages. Several senders look for these themselves: without a bell by its name,
+            # no client rings.
+            agents = ("sender",) if self._settings.sender_threads == 1 else ()
+            for sender in context.senders:
+                self._run(sender.agent, "sender", agents, sender.commands, name=sender.agent.role_name)
             self._run(conductor, CONDUCTOR, (CONDUCTOR,), *assembly.from_senders, context.from_receiver)
-            # The last ones: clients look for the bells of conductor and sender among the first three threads.
-            for link in further:
-                self._run(link.agent, "sender", (), link.commands, waits_as=link.agent.role_name)
         self._registry.hook.aeron_driver_started(driver=self)
 
     def _run(
@@ -274,9 +274,10 @@ class MediaDriver:
         role: str,
         agents: tuple[str, ...],
         *rings: CommandRing,
+        name: str | None = None,
         waits_as: str | None = None,
     ) -> None:
-        strategy = self._idle_strategy(role, waits_as or role)
+        strategy = self._idle_strategy(role, name or role, waits_as or name or role)
         # Only these strategies sleep until they are woken. With the others, the agent polls its rings at intervals.
         if isinstance(strategy, (BackoffIdleStrategy, SignalIdleStrategy)):
             self._attach(strategy, agent, role, agents, rings)
@@ -317,11 +318,11 @@ class MediaDriver:
             is_set = bool(getattr(self._settings, f"{role}_idle_strategy_init_args"))
             strategy.attach(agent, bell, _REST_NS if not unwatched and not is_set else 0)
 
-    def _idle_strategy(self, role: str, waits_as: str) -> IdleStrategy:
+    def _idle_strategy(self, role: str, agent: str, waits_as: str) -> IdleStrategy:
         name = getattr(self._settings, f"{role}_idle_strategy")
         options = getattr(self._settings, f"{role}_idle_strategy_init_args") or ""
         params = IdleStrategyParams(
-            agent=role, options=options, signal_name=semaphore_name(self.aeron_dir, waits_as)
+            agent=agent, options=options, signal_name=semaphore_name(self.aeron_dir, waits_as)
         )
         return self._registry.idle_strategy(name, params)
 

@@ -227,12 +227,15 @@ def _check_idle_strategies(settings: DriverFields) -> None:
 
 
 def _check_senders(settings: DriverFields) -> None:
-    if settings.sender_threads > 1 and settings.threading_mode in _ONE_NETWORK_THREAD:
-        raise _fault(
-            settings,
-            "sender_threads",
-            f"must be 1 with threading_mode={settings.threading_mode.name}, or use DEDICATED",
-        )
+    if settings.sender_threads == 1:
+        return
+    if settings.threading_mode in _ONE_NETWORK_THREAD:
+        relation = f"must be 1 with threading_mode={settings.threading_mode.name}, or use DEDICATED"
+        raise _fault(settings, "sender_threads", relation)
+    if settings.sender_idle_strategy == "signal":
+        # No message ends their waits, which would last up to 16 ms each.
+        relation = "must be 1 with sender_idle_strategy=signal, or use backoff, yield or spin"
+        raise _fault(settings, "sender_threads", relation)
 
 
 _CHECKS: Final[tuple[Callable[[DriverFields], None], ...]] = (

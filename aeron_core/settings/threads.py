@@ -7,7 +7,7 @@ from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.variables import Choice, Integer, Switch, Text
 
 MAX_CPU: Final = 255
-#: Of one driver. Invented: the memory that wakes threads has space for two more bells than these and the receiver's.
+#: Of one driver. Invented: with the receiver and the conductor, six threads, and the file of bells has seven flags.
 MAX_SENDERS: Final = 4
 _NO_NATIVE_AGENT: Final = "there is no native resource agent: slow work runs on helper threads"
 
@@ -106,7 +106,7 @@ class ThreadSettings(SettingsFields):
         -1, description="Processor of the sender, -1 for any; further senders use the next ones."
     )
     sender_threads: Annotated[int, Integer("AERON_CORE_SENDER_THREADS", 1, MAX_SENDERS)] = setting(
-        1, description="Senders, among which channels are divided; more than one needs DEDICATED."
+        1, description="Senders, among which channels are divided; more than one needs DEDICATED or INVOKER."
     )
     receiver_cpu_affinity: Annotated[int, Integer("AERON_RECEIVER_CPU_AFFINITY", -1, MAX_CPU)] = setting(
         -1, description="Processor of the receiver, -1 for any."

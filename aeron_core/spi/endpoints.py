@@ -2,9 +2,9 @@
 
 `SendStream` and `ReceiveDispatcher` are implemented by the driver: a medium calls them with the frames that it
 received. `SendChannelEndpoint` and `ReceiveChannelEndpoint` are implemented by the medium: the driver calls them to
-send and to poll. Their methods run on the sender thread (send side) or the receiver thread (receive side), without
-the GIL; frames and addresses passed as arguments are valid during the call only. `ChannelEndpoint` has the methods
-that the conductor calls on both.
+send and to poll. Their methods run on the thread of their sender (send side) or the receiver thread (receive side),
+without the GIL; frames and addresses passed as arguments are valid during the call only. `ChannelEndpoint` has the
+methods that the conductor calls on both.
 
 Methods of the agents do not raise errors of peers and of the operating system: they count them, and keep a `Fault` for
 the conductor to log. An exception is then a bug.
@@ -42,7 +42,7 @@ class Fault(NamedTuple):
 
 
 class SendStream:
-    """A stream being sent; implemented by the driver's network publication. Methods run on the sender thread."""
+    """A stream being sent; implemented by the driver's network publication. Methods run on the thread of its sender."""
 
     session_id: int
     stream_id: int

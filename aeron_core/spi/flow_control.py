@@ -8,7 +8,7 @@
 The sender sends up to the *sender limit*, a stream position. A strategy gets the receivers' status messages
 and returns the new limit.
 
-A compiled strategy subclasses `FlowControl` and cimports it: its methods run on the sender thread without the
+A compiled strategy subclasses `FlowControl` and cimports it: its methods run on the thread of the sender without the
 GIL. A strategy in plain Python is any object with some of the same methods (see `FlowControlStrategy`), or a
 Python subclass of a compiled strategy; the driver wraps it in `PythonFlowControl`, which takes the GIL for
 each call. In a Python subclass `super()` does not reach compiled methods: omit a method to keep the compiled
@@ -91,8 +91,8 @@ class FlowControlStrategy(Protocol):
 class FlowControl:
     """Base of compiled strategies; its own methods implement the unicast rule: the limit never decreases.
 
-    All methods run on the sender thread. Frames are valid during the call only: copy what must be kept. Positions are
-    bytes of the stream, times are nanoseconds of the monotonic clock.
+    All methods run on the thread of the publication's sender. Frames are valid during the call only: copy what must be
+    kept. Positions are bytes of the stream, times are nanoseconds of the monotonic clock.
     """
 
     def __cinit__(self) -> None:

@@ -85,12 +85,11 @@ def test_a_counter_is_visible_in_the_drivers_cnc_file(aeron):
         assert "mine" in [record.label for record in aeron.counters_reader]
 
 
-@pytest.mark.parametrize("senders", [1, 4])
-def test_a_client_signals_a_driver_that_waits(senders):
+def test_a_client_signals_a_driver_that_waits():
     bound = {f"{agent}_idle_strategy_init_args": "60s" for agent in AGENTS}
     waiting = {f"{agent}_idle_strategy": "signal" for agent in AGENTS}
     with (
-        MediaDriver.launch_embedded({**waiting, **bound, "sender_threads": senders}) as driver,
+        MediaDriver.launch_embedded({**waiting, **bound}) as driver,
         connect(driver.aeron_dir) as aeron,
     ):
         publication = aeron.add_publication("aeron:udp?endpoint=127.0.0.1:20333", 7)

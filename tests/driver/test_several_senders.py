@@ -1,17 +1,23 @@
 """Several senders in one driver: channels are divided among them, and each carries its streams."""
 
+import os
+import socket
 import time
+from contextlib import ExitStack, closing, suppress
 
 import pytest
 
 from aeron_core import connect
+from aeron_core.concurrent.wake_up import CONDUCTOR, DriverBells
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.errors import ConfigurationError
+from aeron_core.errors import AeronError, ConfigurationError, StorageError
+from aeron_core.protocol.frames import Nak
 from aeron_core.settings.models import DriverSettings
-from aeron_core.testing import Feed, Sink
+from aeron_core.testing import Feed, Sink, encode_frame
 from aeron_core.testing.pair import S
 
 COUNT = 4
+UDP_SEGMENT = 103
 CHANNELS = [f"aeron:udp?endpoint=10.0.0.2:{20121 + number}" for number in range(COUNT)]
 MESSAGES = [n.to_bytes(8, "little") * 100 for n in range(300)]
 
@@ -117,6 +123,92 @@ def test_a_spy_of_each_sender_reads_its_stream(start_driver):
 def test_one_network_thread_cannot_run_several_senders(mode):
     with pytest.raises(ConfigurationError, match=f"sender_threads=2: must be 1 with threading_mode={mode}"):
         DriverSettings(sender_threads=2, threading_mode=mode)
+
+
+def test_several_senders_cannot_wait_for_signals():
+    with pytest.raises(
+        ConfigurationError, match="sender_threads=2: must be 1 with sender_idle_strategy=signal"
+    ):
+        DriverSettings(sender_threads=2, sender_idle_strategy="signal")
+
+
+def test_a_channel_without_a_free_counter_counts_for_no_sender(start_pair):
+    pair = start_pair(sender_threads=2)
+    counters = pair.sender.media_driver._assembly.context.counters
+    used = []
+    with suppress(StorageError):
+        while True:
+            used.append(counters.allocate(1_000, "used"))
+    # The next free ones: none, then one for the status of the channel, and none for its address.
+    for _ in range(2):
+        with pytest.raises(AeronError, match="counter"):
+            pair.add_publication(CHANNELS[0], 1)
+        assert counts_of(pair.sender) == [0, 0]
+        counters.free(used.pop())
+        pair.run_for(10 * S)
+
+
+def test_clients_ring_the_conductor_but_none_of_several_senders(memory_path):
+    with MediaDriver.launch({"aeron_dir": memory_path / "aeron", "sender_threads": 4}) as driver:
+        bells = DriverBells(driver.aeron_dir, 1)
+
+        assert bells.of(CONDUCTOR) is not None
+        assert bells.of("sender") is None
+
+
+class NakFlood:
+    """A receiver of a stream that sends nothing but NAKs of no bytes: they are counted, and nothing is sent again."""
+
+    LENGTH = 28
+    COUNT = 60
+
+    def __init__(self, client):
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", 0))
+        channel = f"aeron:udp?endpoint=127.0.0.1:{self._socket.getsockname()[1]}|so-rcvbuf=2m"
+        self._publication = client.add_exclusive_publication(channel, 1)
+        self._source = self._socket.recvfrom(2048)[1]
+        # One call for all (GSO).
+        self._socket.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, self.LENGTH)
+        session_id = self._publication.session_id
+        nak = Nak(session_id=session_id, stream_id=1, term_id=0, term_offset=0, length=0)
+        self._frames = encode_frame(nak) * self.COUNT
+        self._label = f" {session_id} 1 aeron:udp"
+        self.sent = 0
+
+    def counted(self, reader):
+        (value,) = (
+            record.value
+            for record in reader
+            if record.label.startswith("snd-naks-received") and self._label in record.label
+        )
+        return value
+
+    def send(self):
+        self._socket.sendto(self._frames, self._source)
+        self.sent += self.COUNT
+
+    def close(self):
+        self._socket.close()
+
+
+def test_counters_that_several_senders_write_lose_nothing(memory_path):
+    settings = {"aeron_dir": memory_path / "aeron", "sender_threads": 2, "sender_idle_strategy": "spin"}
+    with MediaDriver.launch(settings) as driver, connect(driver.aeron_dir) as client, ExitStack() as stack:
+        reader = client.counters_reader
+        floods = [stack.enter_context(closing(NakFlood(client))) for _ in range(2)]
+        deadline_s = time.monotonic() + 60
+        for _ in range(200):
+            # No more than the buffers of the sockets hold.
+            for _ in range(20):
+                for flood in floods:
+                    flood.send()
+            while any(flood.counted(reader) < flood.sent for flood in floods):
+                assert time.monotonic() < deadline_s, "a datagram is lost"
+                os.sched_yield()
+        (total,) = (record.value for record in reader if record.label == "NAKs received")
+
+    assert total == sum(flood.sent for flood in floods)
 
 
 def test_threads_of_their_own_carry_the_streams_of_real_sockets(memory_path):

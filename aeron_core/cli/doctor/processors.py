@@ -22,8 +22,8 @@ _AFFINITIES: Final = ("conductor_cpu_affinity", "sender_cpu_affinity", "receiver
 
 def check_processors(examined: Examination) -> Iterator[Finding]:
     """Yield findings about the processors that this process may use."""
-    machine, mode = examined.machine, examined.settings.threading_mode
-    threads = _THREADS[mode]
+    machine, settings, mode = examined.machine, examined.settings, examined.settings.threading_mode
+    threads = _THREADS[mode] + settings.sender_threads - 1
     wanted = f"{threads + 1} for threading_mode={mode.value} and an application"
     change = "use threading_mode=SHARED, or more processors; do not use the idle strategy spin"
     allowed = _allowed(examined)
@@ -105,6 +105,10 @@ def _pinned(examined: Examination, allowed: list[int] | None) -> list[int]:
     """Return the processors of the settings in ascending order."""
     settings = examined.settings
     numbers = {number for name in _AFFINITIES if (number := getattr(settings, name)) >= 0}
+    if settings.sender_cpu_affinity >= 0:
+        numbers.update(
+            settings.sender_cpu_affinity + further for further in range(1, settings.sender_threads)
+        )
     if settings.cpuset_affinity and allowed is not None:
         # The settings are indexes, and a driver refuses one that is too large itself.
         numbers = {allowed[number] for number in numbers if number < len(allowed)}

@@ -37,8 +37,6 @@ class SenderLink:
         self.feedback_batch = ReceiveBatch(feedback_length)
         self.agent = Sender(params, self.heartbeats, self.feedback_batch, number)
         self.endpoint_count = 0
-        #: Whether the bell of senders, which clients ring after each message, wakes this one.
-        self.is_rung = number == 0
 
 
 class Senders:

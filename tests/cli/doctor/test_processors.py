@@ -131,6 +131,14 @@ def test_pinned_agents_want_isolated_processors(patient):
     assert "isolcpus=2,3" in finding.change
 
 
+def test_further_senders_want_isolated_processors_and_more_of_them(patient):
+    patient.settings.update(sender_cpu_affinity=2, sender_threads=3)
+    with_processors(patient, "0-7", isolated="2")
+
+    assert patient.findings(check_isolation)["isolated processors"].wanted == "2, 3, 4"
+    assert "6 for threading_mode=DEDICATED" in patient.findings(check_processors)["processors"].wanted
+
+
 def test_agents_without_affinity_want_no_isolation(patient):
     with_processors(patient, "0-7")
 

@@ -47,8 +47,6 @@ class SendEndpointEntry(EndpointEntry):
     ) -> None:
         super().__init__(context, transport, channel, key, registration_id)
         self.user_count = 0
-        #: The sender of all streams of the endpoint.
-        self.sender = context.senders.take(channel.canonical_form)
         #: Whether each stream is sent to the receiver that has requested it.
         self.is_response = EndpointParameters.parse(channel.uri).is_response
         #: Current destination of data; None if the channel has none.
@@ -57,22 +55,32 @@ class SendEndpointEntry(EndpointEntry):
         self.silent_since_ns: int | None = context.clock.nano_time()
         #: Destinations that clients added, by registration id; the sender has them too.
         self.destinations: dict[int, SendDestination] = {}
-        self.status = self.allocate_status(counter_types.SEND_CHANNEL_STATUS, "snd-channel")
         self._destination_count: AtomicCounter | None = None
+        #: The sender of all streams of the endpoint.
+        self.sender = context.senders.take(channel.canonical_form)
+        try:
+            self.status = self.allocate_status(counter_types.SEND_CHANNEL_STATUS, "snd-channel")
+            self._open()
+        except BaseException:
+            context.senders.give_back(channel.canonical_form)
+            raise
+        # From here on the sender polls the sockets: they stay open until it confirms the removal.
+        self.sender.proxy.send(operations.ADD_SEND_ENDPOINT, self.native)
+        context.events.record(events.SEND_CHANNEL_CREATION, uri=channel.uri)
+
+    def _open(self) -> None:
+        channel = self.channel
         try:
             if channel.is_multi_destination:
                 self._destination_count = self.allocate_status(counter_types.MDC_DESTINATIONS, "mdc-num-dest")
             self.open_protector(ProtectedRole.PUBLICATION)
             # Opened on the conductor's thread: an error becomes the response to the command.
-            opened = transport.open_send_endpoint(self._params())
-            self.native = context.registry.check_endpoint(channel.uri.media, opened, SendChannelEndpoint)
+            opened = self.transport.open_send_endpoint(self._params())
+            self.native = self.context.registry.check_endpoint(channel.uri.media, opened, SendChannelEndpoint)
         except BaseException:
-            self._free()
+            self.free_counters(self.status)
             raise
         self.publish_addresses(self.status, "snd-local-sockaddr")
-        # From here on the sender polls the sockets: they stay open until it confirms the removal.
-        self.sender.proxy.send(operations.ADD_SEND_ENDPOINT, self.native)
-        context.events.record(events.SEND_CHANNEL_CREATION, uri=channel.uri)
 
     @property
     def current_remote(self) -> SocketAddress | None:
@@ -158,11 +166,8 @@ class SendEndpointEntry(EndpointEntry):
         self.sender.proxy.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
 
     def _closed(self) -> None:
+        self.context.senders.give_back(self.channel.canonical_form)
         self.transport.close_endpoint(self.native)
         # The last duty cycles of the sender may have left a fault that the timer has not logged.
         self.record_fault()
-        self._free()
-
-    def _free(self) -> None:
         self.free_counters(self.status)
-        self.context.senders.give_back(self.channel.canonical_form)

@@ -96,7 +96,7 @@ class PublicationRegistrar:
     ) -> None:
         """Add a client to the users of a publication, and send it the ready response."""
         bells = self.context.bells
-        if bells is None or not lifecycle.sender.is_rung or not bells.is_rung_by(client.client_id):
+        if bells is None or not bells.is_rung_by(client.client_id):
             lifecycle.note_silent_client()
         # Each add counts, also if one client adds the stream several times: it must remove each add by its id.
         lifecycle.reference_count += 1

@@ -114,7 +114,7 @@ class ReceiverFeedback:
         # The stream is not known yet: it checks the message again with the length of its terms.
         if not self._sm.is_valid(wire.TERM_MAX_LENGTH):
             return self._refuse(wire.FRAME_BAD_FIELD)
-        self._status_messages_received.increment_release()
+        self._status_messages_received.get_and_add(1)
         found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
         if (
             found != cython.NULL
@@ -135,7 +135,7 @@ class ReceiverFeedback:
         found = self._streams.get(pair_key(self._nak.stream_id, self._nak.session_id))
         if found == cython.NULL:
             return 0
-        self._naks_received.increment_release()
+        self._naks_received.get_and_add(1)
         self.has_nak = True
         return cython.cast(SendStream, found).on_nak(self._nak, self._source, now_ns)
 
@@ -143,7 +143,7 @@ class ReceiverFeedback:
         self._error.decode(self.batch.buffer, offset, length)
         if not self._error.is_valid():
             return self._refuse(wire.FRAME_BAD_FIELD)
-        self._error_frames_received.increment_release()
+        self._error_frames_received.get_and_add(1)
         found = self._streams.get(pair_key(self._error.stream_id, self._error.session_id))
         if found == cython.NULL:
             return 0
