@@ -93,7 +93,7 @@ class Rig:
         }
         #: Drivers that start, and the time at which they must be ready.
         self.starting: dict[str, float] = {}
-        #: Number of counters, descriptors and resident memory of each driver when it was ready.
+        #: Number of counters, descriptors and private memory in KB of each driver when it was ready.
         self.baselines: dict[str, tuple[int, list[str], int]] = {}
         self._events = (self.folder / "events.log").open("w", encoding="utf-8", buffering=1)
 
@@ -243,7 +243,7 @@ class Rig:
                 del self.starting[name]
                 pid = self.system.pid(name)
                 counters = len(self.files[machine_of(name)].counters())
-                self.baselines[name] = counters, descriptors_of(pid), status_of(pid)["VmRSS"]
+                self.baselines[name] = counters, descriptors_of(pid), status_of(pid)["RssAnon"]
                 self.log(f"{name} is ready")
             elif not is_running and any(text in self.system.tail(name) for text in REFUSALS):
                 if time.monotonic() > deadline_s:

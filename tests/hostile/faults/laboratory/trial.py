@@ -12,6 +12,7 @@ from pathlib import Path
 from laboratory import invariants
 from laboratory.conditions import idle_since, leaks, recorded_bytes, undrained
 from laboratory.faults import Faults
+from laboratory.memory import Memory
 from laboratory.plan import CLIENTS, DRIVERS, RECORDERS, VISITORS, Plan, machine_of
 from laboratory.pressure import Bound
 from laboratory.processes import deferred_signals, status_of
@@ -36,6 +37,7 @@ class Trial:
         self.plan = plan
         self.rig = Rig(plan, keep)
         self._faults = Faults(self.rig, self._at)
+        self._memory = Memory(self.rig)
         self._actions: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
         #: Whether all streams flow and publishers offer messages.
@@ -46,7 +48,7 @@ class Trial:
         shown = {
             key: value
             for key, value in self.rig.figures.items()
-            if key in ("recovery_s", "drain_s", "messages")
+            if key in ("recovery_s", "drain_s", "messages") or key.endswith("growth_kb")
         }
         return str(shown)
 
@@ -132,9 +134,11 @@ class Trial:
             if (code := self.rig.system.end(name)) != 0:
                 self.rig.report(f"{name} ended with code {code} at SIGTERM: {self.rig.system.tail(name)}")
         self._await(lambda: not leaks(self.rig), DRAIN_S, lambda: f"leak: {leaks(self.rig)}")
+        self._memory.check()
         for name in DRIVERS:
             self.rig.figures[name] = status_of(self.rig.system.pid(name)) | {
-                "start_rss": self.rig.baselines[name][2],
+                "start_private_kb": self.rig.baselines[name][2],
+                "age_s": round(self.rig.system.age_s(name), 1),
                 "errors": list(self.rig.monitors[machine_of(name)].errors),
             }
             if (code := self.rig.system.end(name)) != signal.SIGTERM:
@@ -205,6 +209,7 @@ class Trial:
             self.rig.system.check()
             for monitor in self.rig.monitors.values():
                 monitor.sample()
+            self._memory.sample()
             self.tick()
             time.sleep(TICK_S)
         return bound.elapsed_s
