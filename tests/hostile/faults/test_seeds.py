@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 from laboratory.command import run_seed
-from laboratory.plan import KINDS, make_plan
+from laboratory.plan import (
+    EVERY_KIND,
+    KINDS,
+    LUMBERJACK_TRANSPORTS,
+    PROTECTORS,
+    SEALED_CLIENTS,
+    SP_TRANSPORTS,
+    UDP_CHANNELS,
+    make_plan,
+)
 
 SECONDS = 4
-#: Their plans have all kinds of faults.
+#: Their plans have all kinds of faults, and all variants of media.
 SEEDS = (6, 14, 26, 29, 56)
 
 
@@ -17,8 +26,46 @@ def test_a_seed_makes_one_plan():
 
 
 def test_plans_contain_all_kinds_of_faults():
-    assert {fault.kind for seed in range(50) for fault in make_plan(seed, 10).faults} == set(KINDS)
-    assert {fault.kind for seed in SEEDS for fault in make_plan(seed, SECONDS).faults} == set(KINDS)
+    assert {fault.kind for seed in range(50) for fault in make_plan(seed, 10).faults} == set(EVERY_KIND)
+    assert {fault.kind for seed in SEEDS for fault in make_plan(seed, SECONDS).faults} == set(EVERY_KIND)
+
+
+def test_plans_contain_all_variants_of_media():
+    media = [make_plan(seed, SECONDS).media for seed in SEEDS]
+
+    assert {each.sealed for each in media} == set(UDP_CHANNELS)
+    assert {each.protector for each in media} == set(PROTECTORS)
+    assert {each.lumberjack for each in media} == set(LUMBERJACK_TRANSPORTS)
+    assert {each.sp for each in media} == set(SP_TRANSPORTS)
+
+
+def test_a_seed_keeps_the_faults_that_it_had_before_the_sealed_stream():
+    def before(fault):
+        return fault.kind in KINDS and fault.target not in SEALED_CLIENTS
+
+    faults = [fault for fault in make_plan(6, SECONDS).faults if before(fault)]
+
+    assert [(fault.at_s, fault.kind, fault.target) for fault in faults] == [
+        (0.0, "kill-recorder", "recorder-right"),
+        (1.61, "kill-driver", "driver-left"),
+        (3.06, "kill-recorder", "recorder-left"),
+        (3.96, "kill-client", "udp-subscriber"),
+    ]
+
+
+def test_the_sealed_stream_has_no_fault_while_its_machine_restarts():
+    for seed in range(100):
+        faults = make_plan(seed, 10).faults
+        sealed = [fault for fault in faults if fault.kind == "revoke" or fault.target in SEALED_CLIENTS]
+        for restart in (fault for fault in faults if fault.kind in ("move", "vanish")):
+            first_s, last_s = restart.at_s, restart.at_s + restart.for_s + 5
+            assert not [
+                fault
+                for fault in sealed
+                if fault.machine == restart.target
+                and first_s <= fault.at_s + fault.for_s
+                and fault.at_s <= last_s
+            ]
 
 
 @pytest.mark.netns

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import aeron_core
 from laboratory.network import sweep
-from laboratory.plan import KINDS, make_plan
+from laboratory.plan import EVERY_KIND, make_plan
 from laboratory.plot import plot
 from laboratory.soak import Sample, Soak, slopes_of
 from laboratory.trial import Trial
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="seeds that run at the same time")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="duration of the faults")
     parser.add_argument(
-        "--only", action="append", choices=KINDS, default=[], help="kinds of faults; repeatable"
+        "--only", action="append", choices=EVERY_KIND, default=[], help="kinds of faults; repeatable"
     )
     parser.add_argument("--plan", action="store_true", help="print the plans and do not run them")
     parser.add_argument(

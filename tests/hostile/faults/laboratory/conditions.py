@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from laboratory.flows import FLOWS, RECORDED
 from laboratory.plan import DRIVERS, RECORDERS, machine_of
 from laboratory.processes import descriptors_of, log_buffers_of
 from laboratory.records import ACKED, RECEIVED, SENT, last_of
-from laboratory.rig import FLOWS, RECORDED, Rig
+from laboratory.rig import Rig
 
 
 def idle_since(rig: Rig, time_s: float, recorded: dict[str, int] | None = None) -> list[str]:

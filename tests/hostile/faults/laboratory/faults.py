@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from laboratory.plan import CLIENTS, DRIVERS, RECORDERS, VISITORS, Fault, machine_of
+from laboratory.plan import DRIVERS, EVERY_CLIENT, RECORDERS, VISITORS, Fault, machine_of
 from laboratory.processes import status_of
 from laboratory.rig import DRIVER_TIMEOUT_S, Rig
 
@@ -60,7 +60,7 @@ class Faults:
 
     def _kill_machine(self, fault: Fault) -> None:
         """Kill all processes of a machine and start them again after the driver timeout."""
-        every = (*CLIENTS, *VISITORS, *RECORDERS, *DRIVERS)
+        every = (*EVERY_CLIENT, *VISITORS, *RECORDERS, *DRIVERS)
         names = [name for name in every if machine_of(name) == fault.target]
         for name in names:
             self._system.kill(name)
@@ -130,6 +130,10 @@ class Faults:
     def _limit(self, fault: Fault, kind: int, soft: int) -> None:
         self._system.limit(fault.target, kind, soft)
         self._later(fault, lambda: self._system.limit(fault.target, kind, None))
+
+    def _revoke(self, fault: Fault) -> None:
+        self._rig.credentials.revoke(fault.target)
+        self._later(fault, lambda: self._rig.credentials.allow(fault.target))
 
     def _clock(self, fault: Fault) -> None:
         path = self._rig.folder / f"clock-{fault.target}"

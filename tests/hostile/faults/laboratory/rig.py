@@ -12,16 +12,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from laboratory.credentials import Credentials
+from laboratory.flows import FLOWS, RATE, RECORDED, STREAM, channels_of
 from laboratory.monitor import DriverFiles, Monitor
 from laboratory.network import Network
-from laboratory.plan import DRIVERS, MACHINES, UDP_CHANNELS, Plan, machine_of
+from laboratory.plan import DRIVERS, MACHINES, Plan, machine_of
 from laboratory.processes import System, descriptors_of, status_of
 
 HERE = Path(__file__).parent
 DRIVER_TIMEOUT_S = 3
-#: Time after which SP gives up a peer that has vanished. More than TCP may need to repeat data after a cut, since SP
-#: loses what an ended connection has not delivered.
-PEER_TIMEOUT_S = 20
 START_S = 30
 START_UP_S = 2  # in which a process loads its modules
 MAX_VIOLATIONS = 20
@@ -57,17 +56,6 @@ DRIVER_SETTINGS = {
         for agent in ("conductor", "sender", "receiver", "sharednetwork", "shared")
     },
 }
-IPC = "aeron:ipc"
-LUMBERJACK = "aeron:lumberjack?endpoint=right:5044"
-SP = "aeron:sp?endpoint=right:7000"
-STREAM = {"udp": 1001, "ipc": 2001, "lumberjack": 3001, "sp": 4001}
-FLOWS = {
-    "udp": ("udp-publisher", "udp-subscriber"),
-    "ipc": ("ipc-publisher", "ipc-subscriber"),
-    "lumberjack": ("lumberjack-writer", "lumberjack-reader"),
-    "sp": ("sp-dialer", "sp-listener"),
-}
-RECORDED = {"recorder-left": "ipc-publisher", "recorder-right": "udp-publisher"}
 
 
 class StoppedError(Exception):
@@ -87,6 +75,7 @@ class Rig:
         self.network = Network(plan.seed)
         self.system = System(self.folder, self.report, self.may_end)
         self._run_id = f"{os.getpid()}-{time.monotonic_ns()}"
+        self.credentials = Credentials(self.folder)
         self.files = {machine: DriverFiles(self.memory_disk(machine) / "driver") for machine in MACHINES}
         self.monitors = {
             machine: Monitor(f"driver-{machine}", self.files[machine], self.report) for machine in MACHINES
@@ -144,7 +133,8 @@ class Rig:
             print("WARNING: found no C compiler (cc): clocks are not set, install one", file=sys.stderr)
         self.network.start()
         self.check_network()
-        udp_from, udp_to = UDP_CHANNELS[self.plan.udp]
+        self.credentials.make()
+        channels = channels_of(self.plan, self.credentials)
         for machine in MACHINES:
             settings = DRIVER_SETTINGS | {"aeron.threading.mode": self.plan.threading_modes[machine]}
             self._add(
@@ -153,35 +143,22 @@ class Rig:
                 "driver",
                 *(f"-D{key}={value}" for key, value in settings.items()),
             )
-            self._add_node(f"visitor-{machine}", "visit", "aeron:udp?endpoint=localhost:20200", "udp")
-        for name, channel, stream in (("recorder-left", IPC, "ipc"), ("recorder-right", udp_to, "udp")):
+            self._add_node(f"visitor-{machine}", "visit", "aeron:udp?endpoint=localhost:20200", STREAM["udp"])
+        options = ("--durability", self.plan.durability, "--segment-length", "256k", *recorder_options)
+        for name, publisher in RECORDED.items():
+            flow = next(flow for flow, (first, _) in FLOWS.items() if first == publisher)
             to = self.archive(machine_of(name))
-            options = (
-                "--durability",
-                self.plan.durability,
-                "--segment-length",
-                "256k",
-                *recorder_options,
-            )
-            self._add(machine_of(name), name, "record", channel, STREAM[stream], "--to", to, *options)
-        fast = "|timeout=5s|backoff-init=200ms|backoff-max=1s"
-        self._add_node("udp-publisher", "publish", udp_from, "udp", 150)
-        self._add_node("udp-subscriber", "subscribe", udp_to, "udp")
-        self._add_node("ipc-publisher", "publish", IPC, "ipc", 150)
-        self._add_node("ipc-subscriber", "subscribe", IPC, "ipc")
-        self._add_node("lumberjack-writer", "publish-json", LUMBERJACK + fast, "lumberjack", 100)
-        self._add_node(
-            "lumberjack-reader", "subscribe", f"{LUMBERJACK}|term-length=256k|keep-alive=1s", "lumberjack"
-        )
-        silence = f"term-length=256k|peer-timeout={PEER_TIMEOUT_S}s"
-        self._add_node("sp-dialer", "publish", f"{SP}|mode=dial|{silence}|backoff-max=1s", "sp", 100)
-        self._add_node("sp-listener", "subscribe", f"{SP}|mode=listen|{silence}", "sp")
+            self._add(machine_of(name), name, "record", channels[flow][1], STREAM[flow], "--to", to, *options)
+        for flow, (publisher, subscriber) in FLOWS.items():
+            role = "publish-json" if flow == "lumberjack" else "publish"
+            self._add_node(publisher, role, channels[flow][0], STREAM[flow], RATE[flow])
+            self._add_node(subscriber, "subscribe", channels[flow][1], STREAM[flow])
 
     def _add(self, machine: str, name: str, *command: object) -> None:
         python = [*self.network.within(machine), sys.executable]
         self.system.add(name, [*python, "-m", "aeron_core", *command], self._environment(machine))
 
-    def _add_node(self, name: str, role: str, channel: str, stream: str, rate: int = 0) -> None:
+    def _add_node(self, name: str, role: str, channel: str, stream_id: int, rate: int = 0) -> None:
         machine = machine_of(name)
         python = [*self.network.within(machine), sys.executable, HERE / "node.py"]
         directory = self.files[machine].directory
@@ -189,7 +166,7 @@ class Rig:
             role,
             directory,
             channel,
-            STREAM[stream],
+            stream_id,
             self.log_of(name),
             rate,
             f"{self.plan.seed} {name}",
@@ -201,6 +178,7 @@ class Rig:
             "AERON_DIR": str(self.files[machine].directory),
             "AERON_DRIVER_TIMEOUT": str(DRIVER_TIMEOUT_S * 1000),
             "AERON_FAULTS_RUN": self._run_id,
+            "AERON_SECURITY_PROFILES": self.credentials.profile(machine, self.plan.media.protector),
         }
         shim = self.folder / "clock.so"
         if shim.exists():

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from laboratory.conditions import progress
+from laboratory.flows import FLOWS
 from laboratory.plan import DRIVERS, RECORDERS, Plan, machine_of
 from laboratory.pressure import Bound, stalled_s
 from laboratory.processes import cpu_s_of, descriptors_of, status_of
 from laboratory.records import RECEIVED, SENT, read_log
-from laboratory.rig import FLOWS
 from laboratory.trial import Trial
 
 INTERVAL_S: Final = 10

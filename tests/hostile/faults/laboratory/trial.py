@@ -12,11 +12,12 @@ from pathlib import Path
 from laboratory import invariants
 from laboratory.conditions import idle_since, leaks, recorded_bytes, undrained
 from laboratory.faults import Faults
+from laboratory.flows import FLOWS, PEER_TIMEOUT_S, RECORDED
 from laboratory.memory import Memory
-from laboratory.plan import CLIENTS, DRIVERS, RECORDERS, VISITORS, Plan, machine_of
+from laboratory.plan import DRIVERS, EVERY_CLIENT, RECORDERS, VISITORS, Plan, machine_of
 from laboratory.pressure import Bound
 from laboratory.processes import deferred_signals, status_of
-from laboratory.rig import FLOWS, PEER_TIMEOUT_S, RECORDED, START_S, Rig, StoppedError
+from laboratory.rig import START_S, Rig, StoppedError
 
 TICK_S = 0.1
 # Times that a wait may take on a machine with idle processors; `Bound` extends them on one that is overloaded.
@@ -79,7 +80,7 @@ class Trial:
         self._await(lambda: not self.rig.starting, START_S, "the drivers do not start")
         if self.rig.starting:
             self.rig.stop()
-        for name in (*RECORDERS, *CLIENTS, *VISITORS):
+        for name in (*RECORDERS, *EVERY_CLIENT, *VISITORS):
             self.rig.system.start(name)
         self._await(
             lambda: not idle_since(self.rig, 0),
@@ -129,7 +130,7 @@ class Trial:
 
     def _close(self) -> None:
         self.rig.log("close")
-        for name in (*VISITORS, *CLIENTS, *RECORDERS):
+        for name in (*VISITORS, *EVERY_CLIENT, *RECORDERS):
             self.rig.system.send(name, signal.SIGCONT)
             if (code := self.rig.system.end(name)) != 0:
                 self.rig.report(f"{name} ended with code {code} at SIGTERM: {self.rig.system.tail(name)}")
@@ -150,7 +151,7 @@ class Trial:
         sent = {name: invariants.sent_of(self.rig.log_of(name)) for name, _ in FLOWS.values()}
         counts = {}
         for flow, (publisher, subscriber) in FLOWS.items():
-            positions = sent[publisher] if flow in ("udp", "ipc") else None
+            positions = sent[publisher] if flow in ("udp", "ipc", "sealed") else None
             counts[flow] = invariants.check_images(
                 subscriber, self.rig.log_of(subscriber), positions, self.rig.report
             )
