@@ -48,7 +48,7 @@ def run_seed(
 
 def run_soak(seed: int, seconds: float, keep: Path | None = None, picture: Path | None = None) -> int:
     """Run the system of a seed without faults; show what its samples are; return 1 after violations, else 0."""
-    soak = Soak(replace(make_plan(seed, seconds), faults=()), keep)
+    soak = Soak(replace(make_plan(seed, seconds), faults=(), query=None), keep)
     try:
         soak.run()
     finally:  # also of a run that was terminated

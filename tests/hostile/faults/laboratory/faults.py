@@ -91,6 +91,10 @@ class Faults:
 
     _kill_recorder = _kill_client
 
+    def _kill_query(self, fault: Fault) -> None:
+        if self._rig.has_query:
+            self._kill_client(fault)
+
     def _pause_client(self, fault: Fault) -> None:
         self._system.send(fault.target, signal.SIGSTOP)
         self._later(fault, lambda: self._system.send(fault.target, signal.SIGCONT))

@@ -22,6 +22,8 @@ CLIENTS = (
 )
 VISITORS = ("visitor-left", "visitor-right")
 #: Clients that faults of `KINDS` do not have as targets, since a seed would make another plan.
+#: A query of Spark that copies one of the archives to a table. Java is slow, so few plans have it.
+QUERY = "query"
 SEALED_CLIENTS = ("sealed-publisher", "sealed-subscriber")
 EVERY_CLIENT = (*CLIENTS, *SEALED_CLIENTS)
 
@@ -52,7 +54,10 @@ SEALED_KINDS: dict[str, tuple[Sequence[str], float, float]] = {
     "pause-client": (SEALED_CLIENTS, 0.1, 5),
     "revoke": (MACHINES, 0.2, 5),
 }
-EVERY_KIND = tuple(dict.fromkeys((*KINDS, *SEALED_KINDS)))
+KILL_QUERY = "kill-query"
+EVERY_KIND = tuple(dict.fromkeys((*KINDS, *SEALED_KINDS, KILL_QUERY)))
+#: Share of the plans with a query.
+QUERY_SHARE = 0.12
 #: Faults that one machine, or one of its processes, cannot have at the same time as others of the same group.
 GROUPS = {
     "rough": "link",
@@ -131,12 +136,13 @@ class Plan:
     threading_modes: dict[str, str]
     durability: str
     media: Media
+    query: str | None  # the recorder whose archive a query copies
     faults: tuple[Fault, ...]
 
     def __str__(self) -> str:
         lines = [
             f"seed {self.seed}: udp {self.udp}, drivers {self.threading_modes}, durability {self.durability}",
-            str(self.media),
+            f"{self.media}, query {f'of {self.query}' if self.query else 'none'}",
             *map(str, self.faults),
         ]
         return "\n".join(lines)
@@ -180,15 +186,16 @@ def make_plan(seed: int, seconds: float, *, only: Sequence[str] = ()) -> Plan:
             for key in keys:
                 busy[key] = at_s + for_s + (5 if key in ("move", "vanish") or "driver" in key else 0.5)
         at_s += chance.uniform(0.2, 1.8)
-    # What was added later has random numbers of its own, so that seeds keep the faults above. The number was chosen so
-    # that the plans of the five seeds in test_seeds.py have all of it.
+    # What was added later has random numbers of its own, so that seeds keep the faults above. The numbers were
+    # chosen so that the five seeds in test_seeds.py have all variants, and no query.
     chance = random.Random(f"media 2001 {seed} {seconds} {sorted(only)}")
     media = _media(chance, only)
     faults += _sealed_faults(
         chance, seconds, [kind for kind in SEALED_KINDS if not only or kind in only], media, faults
     )
-    faults.sort(key=lambda fault: fault.at_s)
-    return Plan(seed, seconds, udp, modes, durability, media, tuple(faults))
+    query, kills = _query(random.Random(f"query 2 {seed} {seconds} {sorted(only)}"), seconds, only)
+    faults = sorted([*faults, *kills], key=lambda fault: fault.at_s)
+    return Plan(seed, seconds, udp, modes, durability, media, query, tuple(faults))
 
 
 def _media(chance: random.Random, only: Sequence[str]) -> Media:
@@ -218,6 +225,18 @@ def _sealed_faults(
             faults.append(fault)
         at_s += for_s + chance.uniform(0.5, 3)
     return faults
+
+
+def _query(chance: random.Random, seconds: float, only: Sequence[str]) -> tuple[str | None, list[Fault]]:
+    """Return the recorder of a query and the times when the query is killed; None for most plans."""
+    recorder, at_s = chance.choice(RECORDERS), chance.uniform(0.2, seconds / 2)
+    has_query = KILL_QUERY in only if only else chance.random() < QUERY_SHARE
+    kills: list[Fault] = []
+    while has_query and at_s < seconds:
+        kills.append(Fault(round(at_s, 2), KILL_QUERY, QUERY, round(chance.uniform(0, 1), 2)))
+        # While Java starts, and while batches are written.
+        at_s += chance.uniform(2, 15)
+    return recorder if has_query else None, kills
 
 
 def _restarts(other: Fault, fault: Fault) -> bool:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from laboratory.pressure import Bound
@@ -83,20 +83,20 @@ class System:
             self._running[name].send_signal(number)
 
     def kill(self, name: str) -> None:
-        """Kill a process and wait for its end."""
+        """Kill a process, with what it has started, and wait for its end."""
         self._expected_dead.add(name)
-        self._running[name].kill()
-        self._running[name].wait()
+        _kill_group(self._running[name])
 
     def end(self, name: str, number: int = signal.SIGTERM, timeout_s: float = 15) -> int | None:
         """Ask a process to end; return its exit code, None if it had to be killed."""
         self._expected_dead.add(name)
         self.send(name, number)
-        try:
-            return self._running[name].wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self.kill(name)
-            return None
+        bound = Bound(timeout_s)
+        while not bound.is_over():
+            with suppress(subprocess.TimeoutExpired):
+                return self._running[name].wait(0.5)
+        self.kill(name)
+        return None
 
     def check(self) -> None:
         """Report processes that ended by themselves, and start them again."""
@@ -122,8 +122,14 @@ class System:
         for name, process in self._running.items():
             if process.poll() is None:
                 self._expected_dead.add(name)
-                process.kill()
-                process.wait()
+                _kill_group(process)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that has not ended, and its group: Java, if it is a query of Spark."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 @contextmanager

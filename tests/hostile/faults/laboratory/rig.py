@@ -16,8 +16,9 @@ from laboratory.credentials import Credentials
 from laboratory.flows import FLOWS, RATE, RECORDED, STREAM, channels_of
 from laboratory.monitor import DriverFiles, Monitor
 from laboratory.network import Network
-from laboratory.plan import DRIVERS, MACHINES, Plan, machine_of
+from laboratory.plan import DRIVERS, MACHINES, QUERY, Plan, machine_of
 from laboratory.processes import System, descriptors_of, status_of
+from laboratory.table import QUICK, Table, has_spark
 
 HERE = Path(__file__).parent
 DRIVER_TIMEOUT_S = 3
@@ -76,6 +77,8 @@ class Rig:
         self.system = System(self.folder, self.report, self.may_end)
         self._run_id = f"{os.getpid()}-{time.monotonic_ns()}"
         self.credentials = Credentials(self.folder)
+        self.table = Table(self.folder)
+        self.has_query = plan.query is not None and has_spark()
         self.files = {machine: DriverFiles(self.memory_disk(machine) / "driver") for machine in MACHINES}
         self.monitors = {
             machine: Monitor(f"driver-{machine}", self.files[machine], self.report) for machine in MACHINES
@@ -153,6 +156,17 @@ class Rig:
             role = "publish-json" if flow == "lumberjack" else "publish"
             self._add_node(publisher, role, channels[flow][0], STREAM[flow], RATE[flow])
             self._add_node(subscriber, "subscribe", channels[flow][1], STREAM[flow])
+        if self.plan.query is not None:
+            self._add_query(self.plan.query)
+
+    def _add_query(self, recorder: str) -> None:
+        if self.has_query:
+            archive = self.archive(machine_of(recorder))
+            self.system.add(QUERY, self.table.command(archive), QUICK)
+        else:
+            print(
+                "WARNING: found no Spark with Java: no query copies an archive, install them", file=sys.stderr
+            )
 
     def _add(self, machine: str, name: str, *command: object) -> None:
         python = [*self.network.within(machine), sys.executable]

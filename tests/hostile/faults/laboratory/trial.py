@@ -14,10 +14,11 @@ from laboratory.conditions import idle_since, leaks, recorded_bytes, undrained
 from laboratory.faults import Faults
 from laboratory.flows import FLOWS, PEER_TIMEOUT_S, RECORDED
 from laboratory.memory import Memory
-from laboratory.plan import DRIVERS, EVERY_CLIENT, RECORDERS, VISITORS, Plan, machine_of
+from laboratory.plan import DRIVERS, EVERY_CLIENT, QUERY, RECORDERS, VISITORS, Plan, machine_of
 from laboratory.pressure import Bound
 from laboratory.processes import deferred_signals, status_of
 from laboratory.rig import START_S, Rig, StoppedError
+from laboratory.table import QUERY_S
 
 TICK_S = 0.1
 # Times that a wait may take on a machine with idle processors; `Bound` extends them on one that is overloaded.
@@ -80,7 +81,8 @@ class Trial:
         self._await(lambda: not self.rig.starting, START_S, "the drivers do not start")
         if self.rig.starting:
             self.rig.stop()
-        for name in (*RECORDERS, *EVERY_CLIENT, *VISITORS):
+        query = (QUERY,) if self.rig.has_query else ()
+        for name in (*RECORDERS, *EVERY_CLIENT, *VISITORS, *query):
             self.rig.system.start(name)
         self._await(
             lambda: not idle_since(self.rig, 0),
@@ -89,6 +91,8 @@ class Trial:
         )
         if idle_since(self.rig, 0):
             self.rig.stop()
+        if self.rig.has_query:
+            self._await(lambda: self.rig.table.batches() > 0, QUERY_S, "the query copies nothing at start")
         self.is_flowing = True
 
     def _inject(self) -> None:
@@ -136,6 +140,8 @@ class Trial:
                 self.rig.report(f"{name} ended with code {code} at SIGTERM: {self.rig.system.tail(name)}")
         self._await(lambda: not leaks(self.rig), DRAIN_S, lambda: f"leak: {leaks(self.rig)}")
         self._memory.check()
+        if self.rig.has_query and (code := self.rig.system.end(QUERY, timeout_s=QUERY_S)) != 0:
+            self.rig.report(f"{QUERY} ended with code {code} at SIGTERM: {self.rig.system.tail(QUERY)}")
         for name in DRIVERS:
             self.rig.figures[name] = status_of(self.rig.system.pid(name)) | {
                 "start_private_kb": self.rig.baselines[name][2],
@@ -170,6 +176,9 @@ class Trial:
                 sent[publisher],
                 self.rig.report,
             )
+        if self.rig.has_query and self.plan.query is not None:
+            archive = self.rig.archive(machine_of(self.plan.query))
+            counts["table"] = self.rig.table.check(self.plan.query, archive, self.rig.report)
         self.rig.figures["messages"] = counts
         for name in DRIVERS:
             invariants.check_errors(name, self.rig.monitors[machine_of(name)].errors, self.rig.report)
