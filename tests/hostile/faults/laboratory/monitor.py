@@ -64,6 +64,7 @@ class Monitor:
         self.recorded: dict[int, int] = {}  # greatest reported position by recording id
         self.recorded_of_session: dict[int, int] = {}
         self.errors: dict[str, None] = {}
+        self.opened = 0  # greatest number of datagrams that one endpoint has opened with a key
 
     def sample(self) -> None:
         """Read all counters once."""
@@ -71,6 +72,8 @@ class Monitor:
         for record in self._files.counters():
             if record.type_id in GROWING:
                 self._compare(pid, record)
+            elif record.label.startswith("security-opened"):
+                self.opened = max(self.opened, record.value)
         for error in self._files.errors():
             self.errors[error] = None
 

@@ -180,6 +180,9 @@ class Trial:
             archive = self.rig.archive(machine_of(self.plan.query))
             counts["table"] = self.rig.table.check(self.plan.query, archive, self.rig.report)
         self.rig.figures["messages"] = counts
+        for machine, monitor in self.rig.monitors.items():
+            if not monitor.opened:
+                self.rig.report(f"sealed: no datagram was opened with a key on {machine}")
         for name in DRIVERS:
             invariants.check_errors(name, self.rig.monitors[machine_of(name)].errors, self.rig.report)
         for name in self.rig.system.names():
