@@ -48,7 +48,7 @@ help:
 	@echo "             targets, and keeps the inputs with new coverage in tests/hostile/corpora"
 	@echo "make floods  send a million datagrams of garbage, and a quarter of a million forged ones, to sealed channels"
 	@echo "make faults  run whole systems with seeded faults: make faults SEEDS=200 SEED=1 JOBS=2 (30 s each, as root)"
-	@echo "make soak    run the same system without faults, and draw memory and latency over time, as root:"
+	@echo "make soak    run the same system without faults, draw memory and latency over time, and fail if they grow, as root:"
 	@echo "             make soak DURATION=5400 SEED=1 (seconds)"
 	@echo "make docs    build the documentation site in build/docs, which a browser opens from its folder;"
 	@echo "             make docs DOCS_VERSION=dev writes another folder beside those that are there"

@@ -90,8 +90,23 @@ def test_a_soak_ends_when_a_stream_stands_still(tmp_path, monkeypatch):
     assert "udp stands still" in run.rig.violations[0]
 
 
+def test_a_soak_whose_queues_are_not_filled_ends_before_its_samples(tmp_path, monkeypatch):
+    run = soak.Soak(make_plan(1, 1), tmp_path)
+    monkeypatch.setattr(trial.Trial, "_start", lambda self: None)
+    monkeypatch.setattr(run, "_start_warm_up", lambda name: subprocess.Popen(["false"]))
+    monkeypatch.setattr(run.rig.network, "probe", lambda machine, peer: None)
+
+    with pytest.raises(StoppedError):
+        run._start()
+
+    assert run.rig.violations[0] == "driver-left: its queues are not filled: warm_up.py ended with 1"
+    run.tick()
+    assert run.samples == []
+
+
 def test_a_soak_writes_each_sample_at_once(tmp_path, monkeypatch):
     run = soak.Soak(make_plan(1, 1), tmp_path)
+    run._is_warm = True
     monkeypatch.setattr(run.rig.system, "is_running", lambda name: True)
     monkeypatch.setattr(run, "_sample", lambda: {"driver-left descriptors": 5})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import signal
 import subprocess
@@ -14,10 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import aeron_core
+from laboratory.judgement import Sample, judge
 from laboratory.network import sweep
 from laboratory.plan import EVERY_KIND, make_plan
 from laboratory.plot import plot
-from laboratory.soak import Sample, Soak, slopes_of
+from laboratory.soak import INTERVAL_S, Soak
 from laboratory.trial import Trial
 
 ROOT = Path(__file__).parents[4]
@@ -47,8 +49,9 @@ def run_seed(
 
 
 def run_soak(seed: int, seconds: float, keep: Path | None = None, picture: Path | None = None) -> int:
-    """Run the system of a seed without faults; show what its samples are; return 1 after violations, else 0."""
+    """Run the system of a seed without faults; judge its samples; return 1 after violations, else 0."""
     soak = Soak(replace(make_plan(seed, seconds), faults=(), query=None), keep)
+    growing: list[str] = []
     try:
         soak.run()
     finally:  # also of a run that was terminated
@@ -60,16 +63,30 @@ def run_soak(seed: int, seconds: float, keep: Path | None = None, picture: Path 
         )
         if soak.samples:
             soak.finish()
-            show(soak.samples, picture)
-    return 1 if soak.rig.violations else 0
+            growing = show(soak.samples, picture)
+    return 1 if soak.rig.violations or growing else 0
 
 
-def show(samples: list[Sample], picture: Path | None) -> None:
-    """Print the first and last value of each kind, and its growth per hour in the second half; draw a picture."""
-    for name, slope in slopes_of(samples).items():
-        print(f"{name:36} {samples[0][name]:>12} .. {samples[-1][name]:>12}  {slope:>+12} per hour")
+def show(samples: list[Sample], picture: Path | None) -> list[str]:
+    """Print the growth of each value beside its bound, then the violations, and return these; draw a picture."""
+    trends = judge(samples, INTERVAL_S)
+    unjudged = [trend for trend in trends if trend.unit and not trend.is_judged]
+    print(
+        f"{'in the second half':32} {'first':>10} {'last':>10} {'an hour':>10} {'at least':>10} {'bound':>10}"
+    )
+    for trend in trends:
+        numbers = trend.first, trend.last, trend.per_hour, trend.least_per_hour, trend.bound_per_hour
+        shown = ("" if math.isnan(number) else f"{number:.1f}" for number in numbers)
+        print(f"{trend.name:32} " + " ".join(f"{number:>10}" for number in shown).rstrip())
+    if unjudged:
+        print(f"not judged: {len(unjudged)} of {len(trends)} values, of too few samples under the same load")
     if picture is not None:
         plot(samples, picture)
+    violations = [str(trend) for trend in trends if trend.is_violation]
+    print(
+        *(f"violation: {text}" for text in violations), sep="\n", end="\n" if violations else "", flush=True
+    )
+    return violations
 
 
 def run_jobs(options: argparse.Namespace) -> list[int]:
@@ -143,8 +160,8 @@ def main() -> None:
     # Started in the background by a shell, a program ignores SIGINT, and so would the drivers while they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if options.samples:
-        show(json.loads(options.samples.read_text(encoding="utf-8")), options.plot)
-        return
+        growing = show(json.loads(options.samples.read_text(encoding="utf-8")), options.plot)
+        sys.exit(1 if growing else 0)
     if options.plan:
         for seed in range(options.seed, options.seed + options.seeds):
             print(make_plan(seed, options.seconds, only=options.only))

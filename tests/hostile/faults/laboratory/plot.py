@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from laboratory.judgement import Sample
 from laboratory.plan import DRIVERS, RECORDERS
 from laboratory.rig import FLOWS
-from laboratory.soak import INTERVAL_S, WATCHED, Sample
+from laboratory.soak import INTERVAL_S, WATCHED
 
 
 def plot(samples: list[Sample], path: Path) -> None:

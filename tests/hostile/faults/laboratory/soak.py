@@ -1,33 +1,36 @@
 """Soak: the system of a plan runs without injected faults, while clients come and go; its resources are sampled.
 
-It ends at once if a stream or a recorder stands still. Slopes are least-squares fits over the second half of the
-samples, when caches are filled.
+It ends at once if a stream or a recorder stands still. `judgement` compares the samples with bounds afterwards.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import statistics
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Final
 
 from laboratory.conditions import progress
 from laboratory.flows import FLOWS
+from laboratory.judgement import Sample
 from laboratory.plan import DRIVERS, RECORDERS, Plan, machine_of
 from laboratory.pressure import Bound, stalled_s
 from laboratory.processes import cpu_s_of, descriptors_of, status_of
 from laboratory.records import RECEIVED, SENT, read_log
+from laboratory.rig import HERE
 from laboratory.trial import Trial
 
 INTERVAL_S: Final = 10
 STANDSTILL_S: Final = (
     60  # without a message; invented: five times what a system may take to recover from a fault
 )
+#: For what takes 25 s on a machine with idle processors.
+WARM_UP_S: Final = 120
 WATCHED: Final = (*DRIVERS, *RECORDERS, *(name for pair in FLOWS.values() for name in pair))
-
-Sample = dict[str, float]
 
 
 class Soak(Trial):
@@ -43,10 +46,40 @@ class Soak(Trial):
         self._due_s = self._start_s = time.monotonic()
         self._stalled_s = stalled_s()
         self._alive: dict[str, tuple[Bound, object]] = {}
+        self._is_warm = False
         self.samples: list[Sample] = []
+
+    def _start(self) -> None:
+        """Start the system, and fill the queues of its drivers before the first sample."""
+        super()._start()
+        started = {name: self._start_warm_up(name) for name in DRIVERS}
+        try:
+            self._await(
+                lambda: all(process.poll() is not None for process in started.values()),
+                WARM_UP_S,
+                "the queues of the drivers are not filled",
+            )
+        finally:
+            for process in started.values():
+                process.kill()
+                process.wait()
+        for name, process in started.items():
+            if process.returncode:
+                self.rig.report(
+                    f"{name}: its queues are not filled: warm_up.py ended with {process.returncode}"
+                )
+                self.rig.stop()
+        self._is_warm = True
+
+    def _start_warm_up(self, name: str) -> subprocess.Popen[bytes]:
+        machine = machine_of(name)
+        command = [*self.rig.network.within(machine), sys.executable, HERE / "warm_up.py"]
+        return subprocess.Popen([*command, self.rig.files[machine].directory], env=os.environ)
 
     def tick(self) -> None:
         """Take a sample if it is due."""
+        if not self._is_warm:
+            return
         now_s = time.monotonic()
         if not all(self.rig.system.is_running(name) for name in WATCHED):
             if not self.samples:
@@ -109,16 +142,3 @@ class Soak(Trial):
             for name, share in (("latency_ms", 0.5), ("latency_p99_ms", 0.99)):
                 value = found[int(len(found) * share)] * 1000 if found else float("nan")
                 sample[f"{flow} {name}"] = round(value, 2)
-
-
-def slopes_of(samples: list[Sample]) -> dict[str, float]:
-    """Return the growth of each value per hour, of processor time its use in the samples' second half in seconds."""
-    half = samples[len(samples) // 2 :]
-    times = [sample["time_s"] / 3600 for sample in half]
-    if len(half) < 3:
-        return {}
-    return {
-        name: round(statistics.linear_regression(times, [sample[name] for sample in half]).slope, 1)
-        for name in half[0]
-        if name != "time_s"
-    }
