@@ -25,7 +25,8 @@ class DriverRecorder:
     The constructor raises ConfigurationError for wrong settings, the errors of `connect` and of
     `Aeron.add_subscription`, ArchiveInUseError if the archive has another recorder, other RecordingErrors if it cannot
     be used, and OSError if the store of a remote archive fails. Other errors are passed to `on_error`, which the
-    constructor, `close`, the thread of the recorder and that of a spool's uploads call.
+    constructor, `close`, the thread of the recorder and that of a spool's uploads call. Notices, which are no errors,
+    go to `logging`.
     """
 
     def __init__(
@@ -35,7 +36,10 @@ class DriverRecorder:
         self._aeron_dir = aeron_dir
         self._wanted = list(dict.fromkeys(settings.subscriptions()))
         params = RecorderParams(
-            on_error=on_error, segment_length=settings.segment_length, durability=settings.made_durability()
+            on_error=on_error,
+            on_notice=_log,
+            segment_length=settings.segment_length,
+            durability=settings.made_durability(),
         )
         self._on_error = on_error
         self._is_closing = threading.Event()
@@ -113,3 +117,9 @@ class DriverRecorder:
         return not self._is_closing.is_set() and any(
             subscription.is_closed for subscription in self._subscriptions
         )
+
+
+def _log(notice: str) -> None:
+    import logging  # noqa: PLC0415 - slow to import: only a notice needs it
+
+    logging.getLogger(__name__).warning("%s", notice)

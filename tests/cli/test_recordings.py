@@ -11,7 +11,7 @@ from packed_archive import entry_offsets, overwrite, unpack
 from aeron_core.cli.quantities import age_ns_of, duration_ns_of, time_ns_of, time_text
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.retention.leases import write_lease
-from aeron_core.testing.recordings import NOW_NS, TERM_LENGTH, RecordingUnderTest
+from aeron_core.testing.recordings import NOW_NS, TERM_LENGTH, RecordingUnderTest, frames_at
 
 SEGMENT = 2 * TERM_LENGTH
 S = 1_000_000_000
@@ -83,6 +83,18 @@ def test_a_fault_is_reported_with_its_position(aeron, ended, live):
     assert outcome.code == 1
     assert "error: recording 0 position 0: 0-0.rec: checksum" in outcome.err
     assert aeron("recordings", "verify", ended.store.folder, 1).code == 0
+
+
+def test_frames_that_a_dead_recorder_has_not_published_are_no_fault(aeron, live):
+    live.writer.append(memoryview(frames_at(128, [b"three"])), live.now_ns)
+
+    outcome = aeron("recordings", "verify", live.store.folder, 1, "--json")
+
+    assert (outcome.code, json.loads(outcome.out)[0]["unpublished_bytes"]) == (0, 64)
+    assert (
+        "notice: recording 1: its recorder died before readers were let read its last 64 bytes, from position 128 on"
+        in outcome.err
+    )
 
 
 def test_damage_is_exported_only_on_request(aeron, ended):

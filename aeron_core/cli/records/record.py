@@ -177,6 +177,7 @@ def record(  # noqa: PLR0913 - the options of the command
 def _params_of(streams: RecordedStreams, segment_length: str, durability: Durability) -> RecorderParams:
     return RecorderParams(
         on_error=lambda error: print_stderr(f"error: {error}"),
+        on_notice=lambda text: print_stderr(f"notice: {text}"),
         on_recording=streams.add,
         segment_length=_segment_length_of(segment_length),
         durability=durability,

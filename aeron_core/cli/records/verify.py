@@ -69,6 +69,12 @@ def verify_recordings(
                 f"warning: recording {result.recording_id}: its frames have checksums, which were not compared: add "
                 f"--checksum={result.uncompared_checksum}"
             )
+        if result.unpublished_length:
+            print_stderr(
+                f"notice: recording {result.recording_id}: its recorder died before readers were let read its last "
+                f"{counted(result.unpublished_length, 'byte')}, from position {result.end} on: the next recorder keeps "
+                "them, or cuts what the index does not cover if the machine has restarted meanwhile"
+            )
     for found_fault in faults:
         print_stderr(f"error: {found_fault}")
     length = sum(result.end - result.begin for result in found)
@@ -107,6 +113,7 @@ def _document(result: VerifiedRecording) -> dict[str, object]:
         "check_sums": result.check_sum_count,
         "covered_bytes": result.covered_length,
         "uncompared_checksum": result.uncompared_checksum,
+        "unpublished_bytes": result.unpublished_length,
         "faults": [
             {"position": fault.position, "file": fault.file, "text": fault.text} for fault in result.faults
         ],

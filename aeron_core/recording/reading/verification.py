@@ -44,6 +44,7 @@ class VerifiedRecording:
     check_sum_count: int = 0
     covered_length: int = 0  # bytes under a checksum
     uncompared_checksum: str | None = None  # of the frames, if it was not given
+    unpublished_length: int = 0  # bytes of whole frames after the end, if the recorder died
     faults: list[RecordingFault] = field(default_factory=list)
 
 
@@ -86,7 +87,9 @@ class _Verification:
             position = end
         self._verify_gap(position, result.end)
         if state is not RecordingState.LIVE:
-            self._verify_tail()
+            scanned = self._verify_tail()
+            if state is RecordingState.ABANDONED:
+                result.unpublished_length = scanned
         return result
 
     def _verify_unless_purged(self, base: int, begin: int, end: int) -> None:
@@ -189,15 +192,16 @@ class _Verification:
             is_short = self._scanner.fault == faults.NO_FAULT
             self._add_fault(position, base, "ends there" if is_short else self._scanner.fault_text())
 
-    def _verify_tail(self) -> None:
+    def _verify_tail(self) -> int:
         """Add a fault unless the bytes after the end, those of an incomplete message, are whole frames.
 
+        Return the bytes of whole frames.
         Padding may lack its body: its recorder writes the header first.
         """
         bases = self._recording.segments()
         end = self._result.end
         if not bases or bases[-1] < self._recording.segment_base(max(end - 1, self._result.begin)):
-            return
+            return 0
         base, begin = bases[-1], max(end, bases[-1])
         length = base + self._store.size(self._path(base)) - begin
         scanned = 0
@@ -206,19 +210,20 @@ class _Verification:
                 self._path(base), begin - base + scanned, min(CHUNK_LENGTH, length - scanned)
             )
             if not data:
-                return  # truncated meanwhile, by a recorder that continues the recording
+                return 0  # truncated meanwhile, by a recorder that continues the recording
             whole = self._scanner.scan(AtomicBuffer(data), 0, len(data), begin + scanned)
             if whole == 0:
                 if self._recording.is_preallocated and self._scanner.fault == faults.NO_FRAME:
-                    return
+                    return scanned
                 self._add_fault(
                     begin + scanned,
                     base,
                     f"{length - scanned} bytes after the end are not whole frames: {self._scanner.fault_text()}; a "
                     "recorder that continues it truncates them",
                 )
-                return
+                return scanned
             scanned += whole
+        return scanned
 
     def _data(self, base: int, begin: int, end: int) -> tuple[AtomicBuffer, int]:
         """Return memory with the bytes from position `begin` to `end`, and their offset; a local file may end earlier.

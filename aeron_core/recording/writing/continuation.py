@@ -24,6 +24,7 @@ from aeron_core.recording.writing.recovery import Resumption, recover
 _NS_PER_MS: Final = 1_000_000
 
 Report = Callable[[AeronError], object]
+Notify = Callable[[str], object]
 
 
 def find_continuation(  # noqa: PLR0913 - the last has a name
@@ -34,13 +35,15 @@ def find_continuation(  # noqa: PLR0913 - the last has a name
     taken: Collection[int] = (),
     *,
     report: Report,
+    notify: Notify | None = None,
 ) -> tuple[RecordingDescriptor, Resumption] | None:
     """Return the descriptor of the recording that `image` continues, and its resumption; None if it continues none.
 
     Truncates an incomplete last frame of the last recording of the stream; stops that recording if it is live
     and cannot be continued. `taken`: ids of recordings that are being written, which are skipped. Damage is
-    passed to `report`; files that it made unusable are left as they are, and the recording is not continued.
-    `now_ns`: since the epoch. Raises RecordingError or StorageError if the disk fails.
+    passed to `report`; files that it made unusable are left as they are, and the recording is not continued. `notify`
+    is called with a sentence about what was truncated. `now_ns`: since the epoch. Raises RecordingError or StorageError
+    if the disk fails.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
@@ -48,7 +51,9 @@ def find_continuation(  # noqa: PLR0913 - the last has a name
         if recording.recording_id in taken or not _is_same_stream(recording, subscription, image):
             continue
         resumption = _recover(store, recording, now_ns, report)
-        if resumption.can_continue and _reaches_back_to(image, resumption.position):
+        continues = resumption.can_continue and _reaches_back_to(image, resumption.position)
+        _notify_of(resumption, notify, continues=continues)
+        if continues:
             live = recording.descriptor.model_copy(update={"stop_position": None, "stop_time_ns": None})
             return live, resumption
         if recording.is_live:  # its recorder died, and it cannot continue
@@ -58,14 +63,15 @@ def find_continuation(  # noqa: PLR0913 - the last has a name
 
 
 def stop_interrupted_recordings(
-    archive: Archive, now_ns: int, *, is_same_driver: bool, report: Report
+    archive: Archive, now_ns: int, *, is_same_driver: bool, report: Report, notify: Notify | None = None
 ) -> None:
     """Stop live recordings that a crash of the machine, or the end of their driver, has interrupted.
 
     After a crash of the machine, a recording ends with the data that is on the disk, possibly before its mark. After
     the end of a driver, it ends with all written data. Both may continue later like any stopped recording.
     `is_same_driver`: whether the last recorder used the current driver. Call only with the recorder lock of the
-    archive. Damage, and an error of one recording, is passed to `report`. `now_ns`: since the epoch.
+    archive. Damage, and an error of one recording, is passed to `report`; `notify` is called with a sentence about what
+    was truncated. `now_ns`: since the epoch.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
@@ -74,7 +80,9 @@ def stop_interrupted_recordings(
             if not recording.is_live:
                 continue
             if not is_same_driver or not _has_mark_of_this_boot(store, recording):
-                _end(store, recording, _recover(store, recording, now_ns, report), now_ns)
+                resumption = _recover(store, recording, now_ns, report)
+                _notify_of(resumption, notify, continues=False)
+                _end(store, recording, resumption, now_ns)
         except AeronError as error:
             report(error)  # the other recordings are stopped all the same
 
@@ -92,6 +100,11 @@ def _recover(store: LocalStore, recording: Recording, now_ns: int, report: Repor
     for text in resumption.damage:
         report(CorruptRecordingError(text))
     return resumption
+
+
+def _notify_of(resumption: Resumption, notify: Notify | None, *, continues: bool) -> None:
+    if notify is not None and resumption.lost is not None:
+        notify(resumption.lost.notice(continues=continues))
 
 
 def _end(store: LocalStore, recording: Recording, resumption: Resumption, now_ns: int) -> None:

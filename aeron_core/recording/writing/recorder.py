@@ -83,6 +83,7 @@ class RecorderParams:
     """Parameters of a recorder."""
 
     on_error: Report  # called with errors that do not stop the recorder
+    on_notice: Callable[[str], object] | None = None  # called with what was cut after a recorder died
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
     durability: Durability = field(default_factory=Durability)
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
@@ -199,7 +200,11 @@ class Recorder:
             # Before the id of this client is stored: after a crash in between, the next recorder does the same again.
             is_same_driver = last_driver(self._store) == self._aeron.driver_identity
             stop_interrupted_recordings(
-                self.archive, self._clock(), is_same_driver=is_same_driver, report=self._on_error
+                self.archive,
+                self._clock(),
+                is_same_driver=is_same_driver,
+                report=self._on_error,
+                notify=self._params.on_notice,
             )
             self._succession = Succession(self._store, self._aeron, self._clock())
             try:
@@ -282,7 +287,15 @@ class Recorder:
     def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:
         """Return a writer for the recording that the image continues, or for a new one."""
         taken = {stream.writer.descriptor.recording_id for stream in self.streams if not stream.is_stopped}
-        found = find_continuation(self.archive, subscription, image, now_ns, taken, report=self._on_error)
+        found = find_continuation(
+            self.archive,
+            subscription,
+            image,
+            now_ns,
+            taken,
+            report=self._on_error,
+            notify=self._params.on_notice,
+        )
         if found is not None:
             try:
                 return self._writer(*found, now_ns)

@@ -3,6 +3,7 @@
 Data up to the mark was flushed if the durability policy flushes. Later data was written, and is lost only if the
 machine has crashed since: a crash is the only harmless cause of a wrong checksum, and only in data that was not
 flushed. Any other wrong checksum is damage, which recovery reports and keeps, so that `verify` and readers find it.
+What it truncates is not damage: `Resumption.lost` is for a notice.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from aeron_core.recording.storage.index import (
 )
 from aeron_core.recording.storage.mark import RecordingMark
 from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.writing.lost_end import LostEnd
 from aeron_core.recording.writing.segment_writer import SegmentWriter
 
 #: Remedy in messages about damaged data.
@@ -42,6 +44,7 @@ class Resumption:
     position: int  # after the last whole frame
     border_position: int  # after the last whole message
     damage: tuple[str, ...] = field(default=(), compare=False)  # what was found and kept
+    lost: LostEnd | None = field(default=None, compare=False)  # what was truncated, None if there was nothing
     can_continue: bool = field(
         default=True, compare=False
     )  # False if damaged data and new data could not be distinguished
@@ -59,13 +62,17 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
     promise, damage = _promise_of(store, recording)
     bases = recording.segments()
     if not bases:
-        return Resumption(start, start, damage)
+        file = names.segment_file(recording_id, recording.segment_base(start))
+        # Files that are missing although the machine has not crashed were deleted: there is nothing to truncate.
+        end = start if promise.is_written else promise.shown
+        return Resumption(start, start, damage, _lost_end(recording_id, file, promise, start, end))
     tail = _Tail.load(store, recording, bases[-1], max(bases[-1], start))
+    end = max(tail.end, promise.shown)
     tail.drop_unflushed_entries(promise)
     if defect := tail.defect(promise):
-        end = min(max(promise.shown, start), tail.end)
-        text = f"recording {recording_id} position {tail.covered}: {defect}; it is kept, and ends at {end}; {_REMEDY}"
-        return Resumption(end, end, (*damage, text), can_continue=False)
+        kept = min(max(promise.shown, start), tail.end)
+        text = f"recording {recording_id} position {tail.covered}: {defect}; it is kept, and ends at {kept}; {_REMEDY}"
+        return Resumption(kept, kept, (*damage, text), can_continue=False)
     if wrong := tail.wrong_sums():
         damage += (f"recording {recording_id} {wrong}; they are kept, and readers stop there; {_REMEDY}",)
     position, border = tail.resumption(has_unflushed_data=promise.is_written)
@@ -76,7 +83,15 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
         writer.flush()  # readers and the sender may pass this position from now on
     finally:
         writer.close()
-    return Resumption(position, border, damage)
+    return Resumption(
+        position, border, damage, _lost_end(recording_id, tail.segment.name, promise, position, end)
+    )
+
+
+def _lost_end(recording_id: int, file: str, promise: _Promise, begin: int, end: int) -> LostEnd | None:
+    if begin >= end:
+        return None
+    return LostEnd(recording_id, file, begin, end, promise.shown, is_after_crash=not promise.is_written)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,29 @@ def test_a_recorder_restarted_at_once_loses_and_repeats_nothing(
     assert len(archive.recordings()) == 1
 
 
+def test_a_recorder_prints_what_it_has_cut_after_a_killed_one(start, patient_driver, publication, tmp_path):
+    folder = tmp_path / "archive"
+    arguments = ("record", publication.channel, publication.stream_id, "--to", folder, "-d", patient_driver)
+    recorder = start(*arguments)
+    archive = archive_at(folder)
+    until(lambda: publication.is_connected)
+    offer(publication, [b"one"])
+    until(lambda: archive.recordings() and archive.recording(0).position == publication.position)
+    recorder.popen.kill()
+    recorder.popen.wait(DEADLINE_S)
+    with (folder / "0" / "0-0.rec").open("ab") as file:
+        file.write(bytes(40))
+
+    recorder = start(*arguments)
+    offer(publication, [b"two"])
+    until(lambda: archive.recording(0).position == publication.position)
+    recorder.popen.send_signal(signal.SIGTERM)
+    outcome = recorder.ended()
+
+    assert "notice: recording 0: 0-0.rec: cut 40 bytes at the end, positions 64 to 104" in outcome.err
+    assert (outcome.code, payloads(archive)) == (0, [b"one", b"two"])
+
+
 def test_a_signal_stops_the_recorder_in_order(start, running_driver, tmp_path):
     _, directory = running_driver
     recorder = start(

@@ -18,7 +18,7 @@ class RecordedPair(DriverPair):
         super().__init__(directory / "drivers", **arguments)
         self.durability = durability
         self.archive = Archive.create(directory / "archive")
-        self.errors = []
+        self.errors, self.notices = [], []
         self.recorder = None
         self.start_recorder()
 
@@ -30,6 +30,7 @@ class RecordedPair(DriverPair):
             [self.subscription],
             RecorderParams(
                 on_error=self.errors.append,
+                on_notice=self.notices.append,
                 segment_length=128 * 1024,
                 durability=self.durability,
                 clock=self.clock.nano_time,

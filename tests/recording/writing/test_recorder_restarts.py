@@ -105,6 +105,26 @@ def test_a_recording_continues_behind_damage_which_is_reported(pair):
     assert len(result.faults) == 1
 
 
+def test_a_frame_that_was_half_written_is_recorded_again_with_a_notice(pair):
+    publication = pair.connected_publication()
+    sent = messages(20)
+    pair.offer(publication, *sent[:10])
+    pair.run_until_recorded(publication)
+    end = pair.archive.recording(0).position
+    pair.kill_recorder()
+    with (pair.archive.store.folder / "0" / "0-0.rec").open("ab") as file:
+        file.write(bytes(40))
+    pair.start_recorder()
+    pair.offer(publication, *sent[10:])
+    pair.run_until_recorded(publication)
+
+    assert pair.notices == [
+        f"recording 0: 0-0.rec: cut 40 bytes at the end, positions {end} to {end + 40}: the recorder died while it "
+        "wrote them; the stream delivers them again"
+    ]
+    assert (pair.recorded(), pair.errors) == (sent, [])
+
+
 def test_a_stream_whose_recording_cannot_be_continued_is_recorded_anew(pair):
     damage_while_no_recorder_runs(pair, lambda folder: (folder / "0-0.idx").unlink())
 

@@ -110,7 +110,7 @@ def test_flushed_data_that_a_crash_of_the_machine_does_not_explain_is_kept(begin
     assert faults(written) == [(64, "0-0.rec")]
 
 
-def test_data_that_was_not_flushed_before_a_crash_of_the_machine_is_truncated_silently(begin, monkeypatch):
+def test_data_that_was_not_flushed_before_a_crash_of_the_machine_is_no_damage(begin, monkeypatch):
     written = begin(policy=DurabilityPolicy.BLOCK)
     written.append(b"a")
     # Covered, and not flushed.

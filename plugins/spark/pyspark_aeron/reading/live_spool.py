@@ -53,7 +53,7 @@ class LiveSpool:
         self._aeron = connect_named("spark live", options.aeron_dir)
         try:
             self._subscription = self._aeron.add_subscription(options.channel, options.stream_id)
-            params = RecorderParams(on_error=_report)
+            params = RecorderParams(on_error=_report, on_notice=_report)
             self._recorder = Recorder(self._aeron, self._archive, [self._subscription], params)
         except BaseException:
             self._aeron.close()
