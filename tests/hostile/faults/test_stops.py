@@ -104,6 +104,25 @@ def test_a_soak_whose_queues_are_not_filled_ends_before_its_samples(tmp_path, mo
     assert run.samples == []
 
 
+def test_the_first_sample_of_a_soak_is_an_interval_after_its_queues_are_filled(tmp_path, monkeypatch):
+    time_s = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: time_s)
+    run = soak.Soak(make_plan(1, 1), tmp_path)
+    monkeypatch.setattr(trial.Trial, "_start", lambda self: None)
+    monkeypatch.setattr(run, "_await", lambda condition, *_: list(iter(condition, True)))
+    monkeypatch.setattr(run, "_start_warm_up", lambda name: subprocess.Popen(["true"]))
+    monkeypatch.setattr(run.rig.system, "is_running", lambda name: True)
+    monkeypatch.setattr(run, "_sample", dict)
+    time_s = 200.0
+    run._start()
+
+    for later_s in (0.1, 9.9, 10.1, 10.2, 20.1):
+        time_s = 200.0 + later_s
+        run.tick()
+
+    assert [sample["time_s"] for sample in run.samples] == [10.1, 20.1]
+
+
 def test_a_soak_writes_each_sample_at_once(tmp_path, monkeypatch):
     run = soak.Soak(make_plan(1, 1), tmp_path)
     run._is_warm = True

@@ -70,6 +70,7 @@ class Soak(Trial):
                 )
                 self.rig.stop()
         self._is_warm = True
+        self._begin(time.monotonic())
 
     def _start_warm_up(self, name: str) -> subprocess.Popen[bytes]:
         machine = machine_of(name)
@@ -83,14 +84,18 @@ class Soak(Trial):
         now_s = time.monotonic()
         if not all(self.rig.system.is_running(name) for name in WATCHED):
             if not self.samples:
-                self._start_s, self._due_s = now_s, now_s + INTERVAL_S
-                self._stalled_s = stalled_s()
+                self._begin(now_s)
         elif now_s >= self._due_s:
             self._due_s += INTERVAL_S
             self.samples.append({"time_s": round(now_s - self._start_s, 1), **self._sample()})
             with (self.rig.folder / "samples.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.samples[-1]) + "\n")
             self._check_progress()
+
+    def _begin(self, now_s: float) -> None:
+        """Begin the first interval."""
+        self._start_s, self._due_s = now_s, now_s + INTERVAL_S
+        self._stalled_s = stalled_s()
 
     def _sample(self) -> Sample:
         sample: Sample = {}
