@@ -69,7 +69,7 @@ def test_data_that_was_not_flushed_before_a_crash_of_the_machine_is_in_the_notic
     assert notices(written) == []
 
 
-def test_a_notice_says_what_readers_may_have_read(begin, restart_machine):
+def test_a_notice_has_the_position_up_to_which_readers_were_let(begin, restart_machine):
     written = begin(policy=DurabilityPolicy.NEVER)
     written.append(b"a")
     written.append(b"b", b"c")
