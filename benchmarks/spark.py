@@ -198,6 +198,9 @@ def jobs_of(spark: SparkSession, folder: str) -> dict[str, Callable[[], float | 
     fast, fast_stream = spark.read.format("aeron-jvm"), spark.readStream.format("aeron-jvm")
     return jobs | {
         "batch, all columns, aeron-jvm": to_nowhere(fast.load(archive)),
+        "batch, all columns, aeron-jvm, not verified": to_nowhere(
+            spark.read.format("aeron-jvm").option("verify", "false").load(archive)
+        ),
         "batch, 2 columns, aeron-jvm": to_nowhere(fast.load(archive).select("position", "payload")),
         "stream, all columns, aeron-jvm": stream_to_nowhere(fast_stream.load(archive)),
         "stream, steady, aeron-jvm": stream_to_nowhere(
