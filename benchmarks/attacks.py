@@ -1,4 +1,4 @@
-"""What three floods of small datagrams do to a driver: ours beside the C driver of pyaeron, if there is one.
+"""What four floods of small packets do to a driver: ours beside the C driver of pyaeron, if there is one.
 
     attacks.py [--rounds 3] [--seconds 10] [--pyaeron PYTHON] [--json]
 
@@ -9,6 +9,8 @@
                      other programs delay messages, too
     forged gossip    ours only, with one thread: 70 packets with a thousand invented neighbours, whose names have 250
                      bytes: the longest time without a message of a stream, and that a command takes
+    empty fragments  ours only: a peer of a WebSocket endpoint sends half a megabyte in a second of empty fragments of
+                     one message, 83,000 of them: the echoes in a second that another peer gets, in turns without it
 
 Each driver is a process with the default settings, beside what an attack needs. A stream has a message in each
 millisecond. Figures are medians of rounds.
@@ -31,6 +33,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from peers.fragments import measure_fragments
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -209,11 +212,18 @@ def measure_rounds(theirs: Path | None, rounds: int, seconds: float) -> dict[str
                 if name == "ours":
                     with running(command, directory, OF_GOSSIP) as driver:
                         figures |= forge_gossip(driver, seconds)
+                    with running(command, directory, {}) as driver:
+                        figures |= measure_fragments(driver.aeron, seconds / 2)
                 for title, value in figures.items():
                     found[name][title].append(value)
     finally:
         shutil.rmtree(root, ignore_errors=True)
     return found
+
+
+def shown(figure: float) -> str:
+    """Return a figure with the digits that mean something."""
+    return f"{figure:.2f}" if figure < 1 else f"{figure:,.1f}"
 
 
 def main() -> None:
@@ -238,7 +248,7 @@ def main() -> None:
     for title in medians["ours"]:
         table.add_row(
             title,
-            *(f"{figures[title]:,.1f}" if title in figures else "" for figures in medians.values()),
+            *(shown(figures[title]) if title in figures else "" for figures in medians.values()),
         )
     Console(width=100).print(table)
     if "C driver" not in medians:
