@@ -1,6 +1,6 @@
 """Cost of comparing what a batch reads with its checksums: `python benchmarks/spark_verify.py [rows [rounds]]`.
 
-Each way of reading recordings with Spark, by workers in Python and by the reader in Java if its jar was built, is
+Each reader of recordings in Spark, by workers in Python and by the reader in Java if its jar was built, is
 measured with `verify=true` and `verify=false`. Each round has both, in an order that alternates, so that other programs
 and the compilation of the JVM affect both alike. Costs are medians of the rounds' differences, in percent of the job
 without a comparison, with the quartiles: other programs change single rounds by more than a comparison costs. Processor
@@ -38,7 +38,7 @@ WARM_UP = 2
 def batch_of(
     spark: SparkSession, kind: str, archive: str, *, is_verified: bool, is_narrow: bool
 ) -> DataFrame:
-    """Return a batch of a way of reading; a narrow one has two columns."""
+    """Return a batch of a reader; a narrow one has two columns."""
     reader = spark.read.format(kind).option("verify", is_verified)
     if is_narrow and kind == "aeron":
         reader = reader.schema(TWO_COLUMNS)
@@ -47,7 +47,7 @@ def batch_of(
 
 
 def read_times(spark: SparkSession, archive: str, rounds: int) -> dict[str, list[tuple[Cost, Cost]]]:
-    """Return the costs of each way of reading, with and without a comparison, by its name."""
+    """Return the costs of each reader, with and without a comparison, by its name."""
     formats = {"workers in Python": "aeron"} | ({"reader in Java": "aeron-jvm"} if has_jvm_reader() else {})
     jobs = {}
     for name, kind in formats.items():
@@ -91,7 +91,7 @@ def sum_seconds(spark: SparkSession, length: int) -> dict[str, float]:
 
 
 def show(found: dict[str, list[tuple[Cost, Cost]]], summed_s: dict[str, float], length: int) -> None:
-    """Print the costs of each way of reading."""
+    """Print the costs of each reader."""
     table = Table("batch", box=None, title=f"{length / 1e6:.0f} MB, load {os.getloadavg()[0]:.1f}")
     for heading in (
         "s",
