@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from laboratory.flows import FLOWS
 from laboratory.judgement import Sample
 from laboratory.plan import DRIVERS, RECORDERS
-from laboratory.rig import FLOWS
 from laboratory.soak import INTERVAL_S, WATCHED
 
 
