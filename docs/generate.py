@@ -315,7 +315,7 @@ def cli_page() -> Iterator[str]:
     yield "| code | meaning |\n|---|---|"
     for line in (inspect.getdoc(outcome) or "").splitlines():
         code, _, meaning = line.strip().partition(" ")
-        if code.isdigit():
+        if code[:1].isdigit():
             yield f"| {code} | {meaning.strip()} |"
     yield ""
     yield from command_pages("aeron-core", typer.main.get_command(program()))
