@@ -228,6 +228,7 @@ def test_the_smoke_test_of_wheels_passes(environment, tmp_path):
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("sent and received") == 2
+    assert "Python: the GIL is enabled" in done.stdout
 
 
 def test_the_installed_command_writes_a_new_plugin(environment, tmp_path):
