@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from party_facts import DRIVER_TIMEOUT_MS
+from party_facts import DRIVER_TIMEOUT_MS, QUICK
 
 import aeron_core
 from aeron_core.concurrent.counter_types import PUBLISHER_POSITION
@@ -16,27 +16,16 @@ from aeron_core.observation.driver_files import DriverFiles
 pytestmark = pytest.mark.interop
 
 PEERS = Path(__file__).parent / "peers"
-#: Short timeouts of drivers, with a shorter timer interval.
-QUICK = {
-    "AERON_CLIENT_LIVENESS_TIMEOUT": "1500ms",
-    "AERON_PUBLICATION_UNBLOCK_TIMEOUT": "2s",
-    "AERON_IMAGE_LIVENESS_TIMEOUT": "1s",
-    "AERON_PUBLICATION_CONNECTION_TIMEOUT": "1s",
-    "AERON_UNTETHERED_WINDOW_LIMIT_TIMEOUT": "1s",
-    "AERON_UNTETHERED_RESTING_TIMEOUT": "1s",
-    "AERON_TIMER_INTERVAL": "200ms",
-}
-#: Far beyond any timeout above, so that only a hang fails.
+#: Far beyond any timeout of the parties, so that only a hang fails.
 PATIENCE_S = 30
 
 
-def await_true(condition, what: str) -> float:
-    """Wait for a condition and return the elapsed seconds."""
+def await_true(condition, what: str) -> None:
+    """Wait for a condition."""
     started = time.monotonic()
     while not condition():
         assert time.monotonic() - started < PATIENCE_S, f"timeout while waiting for {what}"
         time.sleep(0.005)
-    return time.monotonic() - started
 
 
 def receive_one(subscription, publication) -> bytes:
@@ -63,10 +52,9 @@ def test_our_client_detects_a_killed_real_driver_and_works_with_its_successor(fo
     publication.await_connected(timeout=PATIENCE_S)
 
     foreign_driver.peers[-1].kill()
-    took = await_true(lambda: aeron.is_closed, "the client to close itself")
+    await_true(lambda: aeron.is_closed, "the client to close itself")
 
     assert any(isinstance(error, aeron_core.DriverTimeoutError) for error in errors)
-    assert took < 10
     assert publication.offer(b"nobody") == aeron_core.CLOSED
     assert subscription.poll(lambda buffer, header: None) == 0
 

@@ -11,7 +11,7 @@ from java_client import JavaClient
 from java_peer import JavaError, JavaPeer
 from our_client import OurClient
 from parties import exchange
-from party_facts import DRIVER_TIMEOUT_MS, await_true
+from party_facts import DRIVER_TIMEOUT_MS, QUICK, await_true
 from tool_checks import check_tools, open_stream, run_tool
 
 import aeron_core
@@ -20,12 +20,6 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 pytestmark = pytest.mark.interop
 
 COUNT = 5000
-QUICK = {
-    "AERON_CLIENT_LIVENESS_TIMEOUT": "1500ms",
-    "AERON_IMAGE_LIVENESS_TIMEOUT": "1s",
-    "AERON_PUBLICATION_CONNECTION_TIMEOUT": "1s",
-    "AERON_TIMER_INTERVAL": "200ms",
-}
 
 
 @pytest.mark.compatible("a party dies", "Java client killed, our driver (IPC and UDP unicast)")

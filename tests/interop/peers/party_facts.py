@@ -10,6 +10,13 @@ DEADLINE_S = 30
 #: Driver timeout of clients whose driver is killed: half of the default, since a test waits for its end. Not shorter: a
 #: loaded machine delays the heartbeat of a driver that runs by seconds, and its client would close itself before.
 DRIVER_TIMEOUT_MS = 5000
+#: Timeouts of drivers whose clients or peers are killed: half of the defaults, for the same reasons. That of
+#: connections is 5 s by default; that of unblocking must be longer than that of clients.
+QUICK = {
+    "AERON_CLIENT_LIVENESS_TIMEOUT": "5s",
+    "AERON_IMAGE_LIVENESS_TIMEOUT": "5s",
+    "AERON_PUBLICATION_UNBLOCK_TIMEOUT": "7500ms",
+}
 
 
 def await_true(condition: Callable[[], object], what: str) -> None:
