@@ -8,6 +8,7 @@ import gc
 import importlib.util
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -293,6 +294,19 @@ def compile_module(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path],
         return module
 
     return compile_it
+
+
+@pytest.fixture(scope="session")
+def spark_jar() -> Path | None:
+    """Return the jar with the reader for Spark's Java, built if it is missing or too old; None without javac."""
+    needs = shutil.which("javac"), importlib.util.find_spec("pyspark")
+    if None in needs and not os.environ.get("CI"):
+        return None
+    jar = PLUGINS / "spark/pyspark_aeron/aeron-core-spark.jar"
+    sources = [path for path in (PLUGINS / "spark/jvm").rglob("*") if path.is_file()]
+    if not jar.exists() or jar.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+        subprocess.run([sys.executable, str(PLUGINS.parent / "tools/spark-jar"), str(jar)], check=True)
+    return jar
 
 
 @pytest.fixture(scope="session")

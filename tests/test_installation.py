@@ -58,7 +58,7 @@ def pip(folder: Path, *arguments: str | Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Path:
+def sources(spark_jar, tmp_path_factory) -> Path:
     """Unpack a source distribution, and put beside it what was built in place, so that a wheel compiles nothing."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
@@ -68,6 +68,9 @@ def sources(tmp_path_factory) -> Path:
         if (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, checkout / name)
+    if spark_jar is not None:
+        # As `make build` and `make wheels` do, before they pack the sources.
+        shutil.copy2(spark_jar, checkout / spark_jar.relative_to(ROOT))
     packing = "from setuptools.build_meta import build_sdist; build_sdist('dist')"
     done = run([sys.executable, "-c", packing], checkout, AERON_CORE_COMPILED_ELSEWHERE="1")
     assert done.returncode == 0, done.stderr
@@ -147,7 +150,7 @@ def test_the_wheel_contains_an_extension_of_each_compiled_module_but_no_generate
         names = [PurePosixPath(name) for name in archive.namelist() if not name.endswith("/")]
     packages = [name for name in names if not name.parts[0].endswith((".dist-info", ".libs"))]
 
-    assert {name.suffix for name in packages} == {
+    assert {name.suffix for name in packages} - {".jar"} == {
         ".css",
         ".h",
         ".js",
@@ -231,6 +234,20 @@ def test_the_smoke_test_of_wheels_passes(environment, tmp_path):
     assert "Python: the GIL is enabled" in done.stdout
 
 
+def test_the_installed_wheel_has_the_reader_for_the_java_of_spark(spark_jar, environment, tmp_path):
+    if spark_jar is None:
+        pytest.skip("needs javac: on Debian, apt-get install default-jdk-headless")
+
+    find = "from pyspark_aeron.session import jvm_reader_jar; print(jvm_reader_jar())"
+    done = run([environment / "bin" / "python", "-c", find], tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    installed = Path(done.stdout.strip())
+    assert installed.is_relative_to(environment)
+    # The one that the tests in tests/plugins/spark run.
+    assert installed.read_bytes() == spark_jar.read_bytes()
+
+
 def test_the_installed_command_writes_a_new_plugin(environment, tmp_path):
     done = run(
         [
@@ -250,9 +267,10 @@ def test_the_installed_command_writes_a_new_plugin(environment, tmp_path):
 
 
 def install_commands() -> list[str]:
-    """Return the arguments of each `pip install` of the documentation."""
+    """Return the arguments of each `pip install` of the documentation and of the examples."""
     found = set()
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+    pages = [path for name in ("docs", "examples") for path in (ROOT / name).rglob("*.md")]
+    for page in [ROOT / "README.md", *sorted(pages)]:
         for arguments in re.findall(r"pip install ([^`\n#]+)", page.read_text(encoding="utf-8")):
             found.add(shlex.join(shlex.split(arguments)))
     return sorted(found)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +18,6 @@ from aeron_core.testing.recordings import RecordingUnderTest
 pytest.importorskip("pyspark", reason="needs pyspark: pip install aeron-core[spark]")
 
 ROOT = Path(__file__).parents[3]
-JAR = ROOT / "plugins/spark/pyspark_aeron/aeron-core-spark.jar"
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 240 if os.environ.get("AERON_CORE_KILL_ROUNDS", "1") == "1" else 900  # many rounds are not alone
 ROUND_TIMEOUT_S = 600  # of a round of kills in which Spark starts, on a loaded machine
@@ -67,14 +65,9 @@ def second(written):
 
 
 @pytest.fixture(scope="session")
-def has_jvm_reader():
-    """Return whether the jar with the reader for Java exists, after building it if it is missing or too old."""
-    if shutil.which("javac") is None and not os.environ.get("CI"):
-        return False
-    sources = [path for path in (ROOT / "plugins/spark/jvm").rglob("*") if path.is_file()]
-    if not JAR.exists() or JAR.stat().st_mtime < max(path.stat().st_mtime for path in sources):
-        subprocess.run([sys.executable, str(ROOT / "tools/spark-jar"), str(JAR)], check=True)
-    return True
+def has_jvm_reader(spark_jar):
+    """Return whether the jar with the reader for Java exists."""
+    return spark_jar is not None
 
 
 @pytest.fixture(params=["aeron", "aeron-jvm"])
