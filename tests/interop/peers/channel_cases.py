@@ -7,6 +7,7 @@ import re
 from java_client import JavaClient, JavaPublication, JavaSubscription
 from java_peer import JavaError
 from our_client import OurClient, OurPublication, OurSubscription
+from party_facts import own_address
 
 from aeron_core.errors import RegistrationError
 
@@ -222,7 +223,8 @@ def describe(case: list[tuple[str, str]]) -> str:
 
 
 def apart(channel: str, index: int) -> str:
-    """Return a channel with ports and tags of one case alone."""
+    """Return a channel with ports and tags of one case alone, at an address of this process."""
+    channel = channel.replace("127.0.0.1", own_address())
     channel = channel.replace(":24321", f":{20000 + 2 * index}").replace(":24322", f":{20001 + 2 * index}")
     return re.sub(r"(?<=tags=)\d+|(?<=tags=\d,)\d+|(?<=tag:)\d+", lambda found: f"{index}{found[0]}", channel)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from party_facts import own_address
+
 from aeron_core.concurrent.broadcast_receiver import BroadcastReceiver
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import ErrorCode
@@ -15,7 +17,7 @@ from aeron_core.protocol.cnc import CncFile
 DEADLINE_S = 60
 CLIENT, STRANGER, OBSERVER = 1_000_000, 2_000_000, 3_000_000
 IPC = "aeron:ipc"
-UDP, ELSEWHERE = "aeron:udp?endpoint=127.1.0.1:24700", "aeron:udp?endpoint=127.1.0.1:24701"
+UDP, ELSEWHERE = (f"aeron:udp?endpoint={own_address()}:{port}" for port in (24700, 24701))
 MANUAL, SPY = "aeron:udp?control-mode=manual", f"aeron-spy:{UDP}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,12 @@ QUICK = {
     "AERON_IMAGE_LIVENESS_TIMEOUT": "5s",
     "AERON_PUBLICATION_UNBLOCK_TIMEOUT": "7500ms",
 }
+
+
+def own_address() -> str:
+    """Return a loopback address that no other process of the tests uses: fixed ports there are those of this one."""
+    process_id = os.getpid()
+    return f"127.{128 + (process_id >> 16 & 0x3F)}.{process_id >> 8 & 0xFF}.{process_id & 0xFF}"
 
 
 def await_true(condition: Callable[[], object], what: str) -> None:
