@@ -6,7 +6,7 @@ from aeron_security.handshakes import Grant, Host
 from aeron_security.noise import public_key_of
 
 from aeron_core.testing import DriverPair
-from aeron_core.testing.pair import S
+from aeron_core.testing.pair import MS, S
 
 #: Private keys of hosts, by name.
 PRIVATE = {name: bytes([number]) * 32 for number, name in enumerate(("one", "two", "three", "stranger"), 1)}
@@ -35,6 +35,8 @@ class HostPair(DriverPair):
     def __init__(self, directory, profiles_of, **settings):
         self._profiles_of = profiles_of
         super().__init__(directory, **settings)
+        # Waits for timers, such as those of handshakes, take few rounds.
+        self.long_idle_step_ns = 10 * MS
 
     def add_driver(self, *addresses, **settings):
         name = {"10.0.0.1": "one", "10.0.0.2": "two"}.get(addresses[0], "three")
