@@ -10,7 +10,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core.metrics.samples import SECURITY_EVENTS, SECURITY_REFUSED, counter_samples
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.testing import DriverPair
-from aeron_core.testing.pair import S
+from aeron_core.testing.pair import MS, S
 from aeron_core.testing.probes import DatagramProbe
 
 ROOT = Path(__file__).parents[3]
@@ -52,6 +52,7 @@ def send_plain(pair, count):
 @pytest.fixture
 def pair(tmp_path, profiles):
     with DriverPair(tmp_path, security_profiles=profiles) as made:
+        made.long_idle_step_ns = 10 * MS
         yield made
 
 

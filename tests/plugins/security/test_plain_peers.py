@@ -30,6 +30,7 @@ def pair(request, tmp_path):
         yield request.getfixturevalue("start_pair")()
     else:
         with DriverPair(tmp_path, security_profiles=request.getfixturevalue("profiles")) as made:
+            made.long_idle_step_ns = 10 * MS
             yield made
 
 

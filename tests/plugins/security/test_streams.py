@@ -14,7 +14,7 @@ ENDPOINT = "10.0.0.2:20121"
 PLAIN = f"aeron:udp?endpoint={ENDPOINT}"
 SECURED = f"{PLAIN}|security=orders"
 CIPHERS = {"orders": 1, "strong": 2}
-S = 1_000_000_000
+MS, S = 1_000_000, 1_000_000_000
 #: Each driver of a pair with the same name: it ignores the other one, but sends it names.
 GOSSIP = {
     "name_resolver": "driver",
@@ -30,6 +30,7 @@ GOSSIP = {
 @pytest.fixture
 def pair(tmp_path, profiles):
     with DriverPair(tmp_path, security_profiles=profiles) as made:
+        made.long_idle_step_ns = 10 * MS
         yield made
 
 
