@@ -4,7 +4,7 @@
     1     failure: no driver or peer, no space, a port in use, another driver; of `driver` also a usage error
     2     usage error: arguments, settings, channel, plugins; of `driver`: stopped by SIGINT
     15    a driver that SIGTERM has stopped
-    128+n signal number n has stopped a command that does not handle it itself, or `bench`: 130 for SIGINT, 143 for SIGTERM
+    128+n signal number n has stopped a command that does not handle it, or `bench`: 130 for SIGINT, 143 for SIGTERM
 
 Any other exception is a bug, and shows a traceback.
 """
