@@ -1,6 +1,7 @@
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from aeron_core._native cimport pointers
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core.driver.sender.datagram_run cimport DatagramRun
 from aeron_core.driver.receiver.loss_detector cimport LossDetector
@@ -57,3 +58,13 @@ cdef int _raise_broken() except -1 with gil
 
 cdef class PolledEndpointsProbe:
     cdef PolledEndpoints _endpoints
+
+
+cdef class QuietItem:
+    cdef readonly int32_t index     # in the list, -1 outside
+    cdef uint64_t[3] _tails
+
+
+cdef class QuietListProbe:
+    cdef readonly pointers.QuietList quiet
+    cdef int32_t _add(self, QuietItem item, int64_t deadline_ns, int32_t attention, bint has_log) except -1

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import cython
 from cython.cimports.cpython.ref import PyObject
 
+from aeron_core._native import pointers
 from aeron_core._native.datagrams import SendBatch
 from aeron_core.driver.agents.polled_endpoints import PolledEndpoints
 from aeron_core.driver.receiver.loss_detector import LossDetector
@@ -192,3 +193,55 @@ class PolledEndpointsProbe:
     def poll(self, now_ns: int = 0) -> int:
         """See `PolledEndpoints.poll`."""
         return self._endpoints.poll(now_ns)
+
+
+class QuietItem:
+    """An item for a `QuietList`, with the tails of a log."""
+
+    index: int
+
+    def __init__(self) -> None:
+        self.index = -1
+
+    def append(self) -> None:
+        """Move a tail, as a client does that appends to the log."""
+        self._tails[1] += 1  # type: ignore[attr-defined]
+
+
+class QuietListProbe:
+    """Probe of a list of quiet streams, called as the sender and the receiver call it."""
+
+    quiet: pointers.QuietList
+    WHEN_LOOKING = pointers.WHEN_LOOKING
+    ALWAYS = pointers.ALWAYS
+    RESTLESS = pointers.RESTLESS
+
+    def __init__(self) -> None:
+        self.quiet = pointers.QuietList()
+
+    def add(self, item: QuietItem, deadline_ns: int, attention: int, *, has_log: bool) -> None:
+        """See `QuietList.add`; the caller keeps the item alive. Without a log it has no tails."""
+        self._add(item, deadline_ns, attention, has_log)
+
+    def _add(self, item: QuietItem, deadline_ns: int, attention: int, has_log: bool) -> int:
+        return self.quiet.add(
+            cython.cast(cython.pointer(PyObject), item),
+            cython.address(item.index),
+            deadline_ns,
+            item._tails if has_log else cython.NULL,  # type: ignore[attr-defined]  # declared in C
+            pointers.sum_of_tails(item._tails),  # type: ignore[attr-defined]  # declared in C
+            attention,
+        )
+
+    def remove(self, item: QuietItem) -> None:
+        """See `QuietList.remove`."""
+        self.quiet.remove(item.index)
+
+    def begin(self, count: int, *, is_looking: bool) -> None:
+        """See `QuietList.begin`."""
+        self.quiet.begin(count, is_looking)
+
+    def take(self, now_ns: int) -> QuietItem | None:
+        """Return the next item of the turn, None at its end. The caller removes it."""
+        found = self.quiet.take(now_ns)
+        return None if found == cython.NULL else cython.cast(QuietItem, found)
