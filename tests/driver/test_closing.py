@@ -1,10 +1,11 @@
-"""Resources of a closed driver: all are freed before the cycle collector runs."""
+"""Resources of a closed driver, and of a closed endpoint: all are freed before the cycle collector runs."""
 
 import gc
 import os
 import signal
 import socket
 import sys
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,8 +15,11 @@ from types import FrameType
 
 import pytest
 
+from aeron_core._native.connections import ByteConnection
+from aeron_core.client.connecting import connect
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.registry import Registry
+from aeron_core.spi.endpoints import ChannelEndpoint
 from aeron_core.spi.hookspecs import hookimpl
 
 SMALL = {
@@ -33,6 +37,9 @@ CHANNELS = (
     "aeron:lumberjack?endpoint=127.0.0.1:20121",
 )
 PORT = 20121
+#: Of a Lumberjack writer and of a PAIR socket, each with one message.
+WINDOW = b"2W\x00\x00\x00\x01" + b"2J\x00\x00\x00\x01\x00\x00\x00\x02{}"
+GREETING = b"\x00SP\x00\x00\x11\x00\x00" + bytes(7) + b"\x06\x00\x00\x00\x01{}"
 GOSSIP = {"name_resolver": "driver", "resolver_name": "one", "resolver_interface": "127.0.0.1:0"}
 
 # The client runs in another process, because its mappings would be counted with those of the driver.
@@ -197,6 +204,52 @@ def test_close_may_be_called_by_a_signal_handler_at_any_line_of_close(memory_pat
         closed.clear()
         number, line_count = number + 1, interrupted.line_count
     assert line_count > 10
+
+
+def endpoints_and_connections() -> int:
+    """Return how many exist; with its connections, an endpoint frees the memory for what they receive."""
+    return sum(isinstance(each, (ChannelEndpoint, ByteConnection)) for each in gc.get_objects())
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("closed_first", ["peer", "subscription"])
+@pytest.mark.parametrize(
+    ("channel", "data"),
+    [
+        (f"aeron:lumberjack?endpoint=127.0.0.1:{PORT}", WINDOW),
+        (f"aeron:sp?endpoint=127.0.0.1:{PORT}|mode=listen", GREETING),
+    ],
+    ids=["lumberjack", "sp"],
+)
+def test_an_endpoint_of_a_running_driver_is_freed_with_its_last_subscription(
+    memory_path, channel, data, closed_first
+):
+    intervals = {"image_liveness_timeout_ns": "100ms", "timer_interval_ns": "10ms"}
+    with (
+        MediaDriver({"aeron_dir": memory_path / "driver", **SMALL, **intervals}, invoker=True) as driver,
+        connect(driver.aeron_dir, use_conductor_invoker=True, driver_invoker=driver.do_work) as client,
+    ):
+
+        def run_until(condition: Callable[[], object]) -> None:
+            deadline = time.monotonic() + 20
+            while not condition():
+                assert time.monotonic() < deadline
+                driver.do_work()
+                client.do_work()
+
+        objects, descriptors = endpoints_and_connections(), open_descriptors()
+        subscription = client.add_subscription(channel, 1)
+        with socket.create_connection(("127.0.0.1", PORT)) as peer:
+            peer.sendall(data)
+            run_until(lambda: subscription.poll(lambda *_: None, 1))
+            assert endpoints_and_connections() > objects
+            if closed_first == "peer":
+                peer.close()
+                run_until(lambda: not subscription.images)
+            subscription.close()
+            run_until(lambda: endpoints_and_connections() == objects)
+
+        assert open_descriptors() == descriptors
 
 
 @pytest.mark.usefixtures("no_collector")

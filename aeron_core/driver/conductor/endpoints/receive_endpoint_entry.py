@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Multiset
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
@@ -22,6 +23,8 @@ from aeron_core.spi.protection import ProtectedRole
 from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aeron_core._native.address import SocketAddress
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.media import Channel, MediaTransport
@@ -48,8 +51,6 @@ class ReceiveEndpointEntry(EndpointEntry):
         super().__init__(context, transport, channel, key, registration_id)
         # Images that the receiver has not released; they keep the endpoint open.
         self.image_count = 0
-        #: Whether the receiver has released this endpoint and its sockets are closed.
-        self.is_closed = False
         self._elicitation_ns = 0
         # Number of subscriptions for responses whose session id is not known yet: they request no stream.
         self._awaited_count = 0
@@ -275,8 +276,8 @@ class ReceiveEndpointEntry(EndpointEntry):
         for destination in self.destinations:
             destination.close_socket()
 
-    def close(self) -> None:
-        """Remove the endpoint from the receiver, then close it."""
+    def close(self, on_released: Callable[[], None]) -> None:
+        """Remove the endpoint from the receiver, then close it and call `on_released`."""
         for destination in list(self.destinations):
             # Destinations are removed before the endpoint, because they deliver to its dispatcher; the ring keeps the
             # order.
@@ -284,11 +285,13 @@ class ReceiveEndpointEntry(EndpointEntry):
         self.context.events.record(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
         # Clients that read the status see that the channel no longer works.
         self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
-        self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
+        self.context.receiver.remove(
+            operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=partial(self._closed, on_released)
+        )
 
-    def _closed(self) -> None:
+    def _closed(self, on_released: Callable[[], None]) -> None:
         # The receiver has released the endpoint: no thread reads from its sockets any more.
-        self.is_closed = True
+        on_released()
         self.transport.close_endpoint(self.native)
         self.record_fault()
         # The dispatcher was passed with its endpoints and has no removal of its own.

@@ -64,9 +64,11 @@ class ClosingEndpoints:
 
     def add(self, endpoint: ReceiveEndpointEntry) -> None:
         """Add an endpoint that is being closed."""
-        # The list stays short without a timer: each addition drops the closed ones.
-        self._endpoints = [each for each in self._endpoints if not each.is_closed]
         self._endpoints.append(endpoint)
+
+    def remove(self, endpoint: ReceiveEndpointEntry) -> None:
+        """Remove an endpoint that the receiver has released: its memory, which may be large, is freed with it."""
+        self._endpoints.remove(endpoint)
 
     @contextmanager
     def opening(self, channel: Channel) -> Iterator[None]:
@@ -81,8 +83,7 @@ class ClosingEndpoints:
             # A retry helps only if this driver itself holds the address: a port of another process does not
             # become free by waiting.
             if error.errno == errno.EADDRINUSE and any(
-                not each.is_closed and each.channel.canonical_form == channel.canonical_form
-                for each in self._endpoints
+                each.channel.canonical_form == channel.canonical_form for each in self._endpoints
             ):
                 raise CommandRefusedError(
                     f"receive_channel_endpoint found in CLOSING state, please retry: {channel.uri} is being closed "

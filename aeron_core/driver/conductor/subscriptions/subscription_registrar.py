@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core.concurrent.counters import NULL_COUNTER_ID
@@ -274,7 +275,7 @@ class SubscriptionRegistrar:
             del self.endpoints[endpoint.key]
             # Its address stays in use until the receiver has released it.
             self._closing.add(endpoint)
-            endpoint.close()
+            endpoint.close(partial(self._closing.remove, endpoint))
 
     def on_timer(self, now_ns: int) -> None:
         """Log errors of the receive endpoints, update their counters, and request SETUP frames."""
