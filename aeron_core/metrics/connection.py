@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import selectors
 import socket
 from http import HTTPStatus
@@ -23,6 +24,8 @@ METRICS_PATH: Final = "/metrics"
 MAX_REQUEST_LENGTH: Final = 8192
 
 _END_OF_HEADERS: Final = b"\r\n\r\n"
+#: Control characters, except a tab. The answer repeats a part of the header Accept: a line feed would begin a header.
+_FORBIDDEN: Final = re.compile("[\\x00-\\x08\\x0a-\\x1f\\x7f]")
 _AUTHORIZATION: Final = "HTTP_AUTHORIZATION"
 #: Headers that prometheus_client reads: they choose the text format and its compression; and that of the token.
 _PASSED_HEADERS: Final = {
@@ -149,7 +152,8 @@ def _parse(text: str, host: str | None) -> WSGIEnvironment | _Refusal:
     """Return the environment of a request for the metrics, and for `host` if it is given; else a refusal."""
     first, *lines = text.split("\r\n")
     words = first.split(" ")
-    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+    is_malformed = len(words) != 3 or not words[2].startswith("HTTP/1.")
+    if is_malformed or any(map(_FORBIDDEN.search, (first, *lines))):
         return _Refusal(HTTPStatus.BAD_REQUEST)
     method, target, _ = words
     if method != "GET":

@@ -106,6 +106,9 @@ def test_a_scraper_that_does_not_read_is_closed_after_the_limit(monkeypatch):
         (b"\r\n\r\n", b"400 Bad Request"),
         (b"GET /metrics\r\n\r\n", b"400 Bad Request"),
         (b"\xff\x00 \xfe \xfd\r\n\r\n", b"400 Bad Request"),
+        # The answer to it would have the header of the third line.
+        (b"GET /metrics HTTP/1.1\r\nAccept: text/plain; version=2.\nX-Forged: 1\r\n\r\n", b"400 Bad Request"),
+        (b"GET /metrics HTTP/1.1\r\nAccept:\ttext/plain\r\n\r\n", b"200 OK"),
         (b"GET /" + b"x" * MAX_REQUEST_LENGTH, b"431 Request Header Fields Too Large"),
     ],
 )
