@@ -128,7 +128,10 @@ def read_descriptors(path: str) -> bytes:
 
 
 def ddl_of(descriptor: Any, parents: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    """Return names and Spark types of a message's fields; raises ConfigurationError if it contains itself."""
+    """Return names and Spark types of a message's fields.
+
+    Raises ConfigurationError if it contains itself, or has a map without keys or values.
+    """
     if descriptor.full_name in parents:
         raise ConfigurationError(
             f"decoder protobuf: message {descriptor.full_name} contains itself, and Spark has no type for it: decode "
@@ -139,7 +142,13 @@ def ddl_of(descriptor: Any, parents: tuple[str, ...] = ()) -> list[tuple[str, st
 
 def _type(field: Any, parents: tuple[str, ...]) -> str:
     if _is_map(field):
-        key, value = field.message_type.fields_by_name["key"], field.message_type.fields_by_name["value"]
+        try:
+            key, value = (field.message_type.fields_by_name[name] for name in ("key", "value"))
+        except KeyError:
+            raise ConfigurationError(
+                f"decoder protobuf: map {field.full_name}: must have a key and a value: write the descriptors with "
+                "protoc"
+            ) from None
         return f"map<{_element(key, parents)}, {_element(value, parents)}>"
     element = _element(field, parents)
     return f"array<{element}>" if field.is_repeated else element

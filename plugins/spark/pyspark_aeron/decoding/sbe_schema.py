@@ -29,6 +29,8 @@ PRIMITIVES: Final[Mapping[str, tuple[str, str, int | None]]] = {
     "double": ("f8", "double", None),
 }
 _HEADER: Final = ("blockLength", "templateId", "schemaId")
+#: Bytes of the fixed block. Invented: a batch takes that for each row. Most headers have 16 bits for the length.
+_MAX_BLOCK_LENGTH: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,10 @@ def read_layout(path: Path, message: str) -> Layout:
         return _Schema(root).layout(messages[message], list(messages.values()))
     except (KeyError, ValueError) as error:
         raise ConfigurationError(f"schema {path}: message {message}: must be valid SBE: {error}") from None
+    except RecursionError:
+        raise ConfigurationError(
+            f"schema {path}: message {message}: must be valid SBE: a composite contains itself"
+        ) from None
 
 
 class _Schema:
@@ -138,11 +144,12 @@ class _Schema:
             made = self._made(field, int(field.get("offset", offset)))
             fields.append(made)
             offset = made.end
+        header_values = tuple(_integer(parts[name]) for name in _HEADER)
         template_id = int(message.attrib["id"])
         return Layout(
             name=message.attrib["name"],
             byte_order=">" if self._root.get("byteOrder") == "bigEndian" else "<",
-            header=tuple(parts[name] for name in _HEADER),
+            header=header_values,
             header_length=header.end,
             schema_id=int(self._root.attrib["id"]),
             template_id=template_id,
@@ -171,7 +178,7 @@ class _Schema:
         names: tuple[tuple[int, str], ...] = ()
         if declared.tag == "enum":
             names = tuple(
-                (ord(each.text or "") if encoding == "char" else int(each.text or ""), each.attrib["name"])
+                (_enum_value(each.text or "", encoding), each.attrib["name"])
                 for each in declared.findall("validValue")
             )
         constant = None
@@ -183,7 +190,7 @@ class _Schema:
             else int(declared.attrib["nullValue"])
         )
         is_optional = declared.tag == "enum"
-        return Value(name, encoding, offset, 1, is_optional, null, names, constant)
+        return _within_block(Value(name, encoding, offset, 1, is_optional, null, names, constant))
 
     def _composite(self, declared: ElementTree.Element, name: str, offset: int) -> Composite:
         members: list[Value | Composite] = []
@@ -206,9 +213,43 @@ class _Schema:
             constant = (
                 reference.rpartition(".")[2] if reference else (declared.text or used.text or "").strip()
             )
+            if primitive not in {"char", "float", "double"}:
+                int(constant)
+            elif primitive != "char":
+                float(constant)
         null: int | float | None = PRIMITIVES[primitive][2]
         if "nullValue" in declared.attrib:
             text = declared.attrib["nullValue"]
             null = float(text) if primitive in {"float", "double"} else int(text)
         count = int(declared.get("length", "1"))
-        return Value(name, primitive, offset, count, presence == "optional", null, (), constant)
+        is_optional = presence == "optional"
+        return _within_block(Value(name, primitive, offset, count, is_optional, null, (), constant))
+
+
+def _enum_value(text: str, encoding: str) -> int:
+    """Return the number of a value of an enum; raises ValueError unless it is one of the encoding."""
+    if encoding == "char" and len(text) != 1:
+        raise ValueError(f"value {text!r} of an enum: must be one character")
+    value = ord(text) if encoding == "char" else int(text)
+    bits = 8 * size_of(encoding)
+    least, most = (-1 << bits - 1, (1 << bits - 1) - 1) if encoding.startswith("i") else (0, (1 << bits) - 1)
+    if not least <= value <= most:
+        raise ValueError(f"value {text} of an enum: must be from {least} to {most}, those of {encoding}")
+    return value
+
+
+def _within_block(value: Value) -> Value:
+    """Return the value; raises ValueError if its offset or its length is impossible."""
+    if value.count < 1 or value.offset < 0 or value.end > _MAX_BLOCK_LENGTH:
+        raise ValueError(
+            f"{value.name}: offset {value.offset}, length {value.count}: must begin at 0 or later, have a length of at "
+            f"least 1, and end at most at {_MAX_BLOCK_LENGTH} bytes"
+        )
+    return value
+
+
+def _integer(value: Value) -> Value:
+    """Return a part of the header; raises ValueError unless it is one integer in each message."""
+    if value.constant is not None or value.count != 1 or value.primitive in {"char", "float", "double"}:
+        raise ValueError(f"{value.name} of the header must be an integer, which messages contain")
+    return value

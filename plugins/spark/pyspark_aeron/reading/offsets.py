@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from aeron_core.errors import DataLossError, RecordingError
+from aeron_core.uri.values import INT64_MAX
 
 VERSION: Final = 1
+#: Characters of a document in a message.
+_MAX_SHOWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +31,25 @@ class Offset:
     @classmethod
     def parse(cls, document: dict[str, Any], archive: str) -> Offset:
         """Parse the document of a checkpoint; raises RecordingError if it is malformed or of another archive."""
+        shown = str(document)[:_MAX_SHOWN]
         if not isinstance(document, dict) or document.get("v") != VERSION:
             raise RecordingError(
-                f"checkpoint offset {document}: must be one of the format aeron, version {VERSION}; use another "
+                f"checkpoint offset {shown}: must be one of the format aeron, version {VERSION}; use another "
                 "checkpointLocation"
             )
-        if document.get("archive") != archive:
+        found = document.get("archive")
+        if found != archive:
             raise RecordingError(
-                f"the checkpoint is of archive {document.get('archive')}, the query reads archive {archive}: use the "
+                f"the checkpoint is of archive {str(found)[:_MAX_SHOWN]}, the query reads archive {archive}: use the "
                 "archive that it began with, or another checkpointLocation"
             )
         try:
-            positions = {int(key): int(value) for key, value in document["pos"].items()}
+            positions = {int(key): _checked(value) for key, value in document["pos"].items()}
+            _ = [_checked(recording_id) for recording_id in positions]
         except (KeyError, ValueError, AttributeError, TypeError):
             raise RecordingError(
-                f"checkpoint offset {document}: must have positions by recording id; use another checkpointLocation"
+                f"checkpoint offset {shown}: must have positions by recording id, numbers from 0 to {INT64_MAX}; use "
+                "another checkpointLocation"
             ) from None
         return cls(archive, positions)
 
@@ -55,3 +62,9 @@ class Offset:
                     f"recording {recording_id} ends at {end}, before the position {begin} that the checkpoint has "
                     "already read: the archive is an older copy or lost data in a crash; use another checkpointLocation"
                 )
+
+
+def _checked(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= INT64_MAX:
+        raise ValueError("must be a position or an id")
+    return value

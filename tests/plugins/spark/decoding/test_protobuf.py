@@ -131,3 +131,13 @@ def test_unusable_descriptors_are_refused():
         message_class(descriptors(), "Quote")
     with pytest.raises(ConfigurationError, match=r"message market.Node contains itself"):
         ddl_of(message_class(descriptors(), "market.Node").DESCRIPTOR)
+
+
+def test_a_map_without_keys_is_reported():
+    file = descriptor_pb2.FileDescriptorSet.FromString(descriptors()).file[0]
+    (entry,) = (each.nested_type[0] for each in file.message_type if each.nested_type)
+    entry.field[0].name = "other"
+    damaged = descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
+
+    with pytest.raises(ConfigurationError, match=r"map market.Quote.tags: must have a key and a value"):
+        ddl_of(message_class(damaged, "market.Quote").DESCRIPTOR)

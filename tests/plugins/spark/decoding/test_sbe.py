@@ -157,6 +157,36 @@ def test_big_endian_numbers(convert, schema):
         ("<x", "Quote", "must be a message schema of SBE in XML"),
         (SCHEMA, "Trade", "message 'Trade': option message must be one of Quote, Book"),
         (SCHEMA.replace('type="Symbol"', 'type="Sym"'), "Quote", "message Quote: must be valid SBE: 'Sym'"),
+        (
+            SCHEMA.replace('length="6"', 'length="-6"'),
+            "Quote",
+            "symbol: offset 0, length -6: must begin at 0",
+        ),
+        (SCHEMA.replace('length="6"', 'length="9999999"'), "Quote", "and end at most at 1048576 bytes"),
+        (
+            SCHEMA.replace('offset="28"', 'offset="-28"'),
+            "Quote",
+            "ratio: offset -28, length 1: must begin at",
+        ),
+        (
+            SCHEMA.replace(
+                '<type name="mantissa" primitiveType="int64"/>', '<ref name="inner" type="Price"/>'
+            ),
+            "Quote",
+            "message Quote: must be valid SBE: a composite contains itself",
+        ),
+        (
+            SCHEMA.replace('"blockLength" primitiveType="uint16"', '"blockLength" primitiveType="char"'),
+            "Quote",
+            "blockLength of the header must be an integer",
+        ),
+        (SCHEMA.replace(">B<", ">BUY<"), "Quote", "value 'BUY' of an enum: must be one character"),
+        (
+            SCHEMA.replace('encodingType="char"', 'encodingType="uint8"').replace(">B<", ">256<"),
+            "Quote",
+            "value 256 of an enum: must be from 0 to 255, those of uint8",
+        ),
+        (SCHEMA.replace(">-2<", ">x<"), "Quote", "message Quote: must be valid SBE: invalid literal"),
     ],
 )
 def test_unusable_schemas_are_refused(schema, text, message, expected):

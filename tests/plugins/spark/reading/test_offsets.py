@@ -29,15 +29,30 @@ def test_an_offset_can_be_parsed_back():
         ({"archive": "other", "pos": {}, "v": 1}, "is of archive other, the query reads archive u"),
         (
             {"archive": "u", "pos": {"x": 1}, "v": 1},
-            "positions by recording id; use another checkpointLocation",
+            "positions by recording id, numbers from 0 to",
         ),
-        ({"archive": "u", "v": 1}, "positions by recording id; use another checkpointLocation"),
-        ({"archive": "u", "pos": [1], "v": 1}, "positions by recording id; use another checkpointLocation"),
+        ({"archive": "u", "v": 1}, "positions by recording id, numbers from 0 to"),
+        ({"archive": "u", "pos": [1], "v": 1}, "positions by recording id, numbers from 0 to"),
     ],
 )
 def test_the_checkpoint_of_another_query_is_refused_with_a_remedy(document, message):
     with pytest.raises(RecordingError, match=message):
         Offset.parse(document, "u")
+
+
+@pytest.mark.parametrize("position", [-1, 2**63, float("inf"), 1.5, "7", True, None])
+def test_a_position_that_no_recording_has_is_refused(position):
+    with pytest.raises(
+        RecordingError, match=f"numbers from 0 to {2**63 - 1}; use another checkpointLocation"
+    ):
+        Offset.parse({"archive": "u", "pos": {"1": position}, "v": 1}, "u")
+
+
+def test_a_refused_document_is_shown_in_part():
+    with pytest.raises(RecordingError) as raised:
+        Offset.parse({"archive": "u", "pos": {"1": "x" * 10_000}, "v": 1}, "u")
+
+    assert len(str(raised.value)) < 500
 
 
 def test_a_lower_position_is_refused():
