@@ -26,6 +26,9 @@ _PACKETS_PER_CYCLE: Final = 64
 # Invented: about 6 ms of processing. In a cluster of n drivers, each receives all names from all others every 2 s,
 # which is n * n / 2 entries a second, so this suffices for three hundred drivers.
 _ENTRIES_PER_CYCLE: Final = 512
+# Invented: far less than the interval in which names are sent. A packet has the ages of its names. If it waited long,
+# they would be younger at each driver that passes them on, and those of drivers that have closed would not time out.
+_MAX_PACKET_AGE_MS: Final = 100
 
 
 class GossipReceiver:
@@ -89,8 +92,11 @@ class GossipSender:
         self._family = family
         self._datagrams_per_cycle = datagrams_per_cycle
         self._announced_to: deque[GossipPeer] = deque()
-        # A round of the names of others: the packet being sent, its remaining destinations, and the remaining names.
+        # A round of the names of others: the packet being sent, its names, the time of its ages, its remaining
+        # destinations, and the remaining names.
         self._packet = b""
+        self._packet_names: list[NameKey] = []
+        self._packet_ms = 0
         self._destinations: deque[GossipPeer] = deque()
         self._names: deque[NameKey] = deque()
 
@@ -120,14 +126,27 @@ class GossipSender:
         while sent < most and (peer := gossip.neighbors.take_prompt()) is not None:
             self._send(gossip.self_packet, peer, is_proven=peer in gossip.neighbors)
             sent += 1
-        if not self._destinations and self._names:
-            # One packet per cycle, because encoding takes longer than sending.
-            self._packet = gossip.take_packet(self._names, now_ms)
+        # One packet per cycle, because encoding takes longer than sending.
+        if self._destinations:
+            self._renew_packet(gossip, now_ms)
+        elif self._names:
+            names = list(self._names)
+            self._packet, self._packet_ms = gossip.take_packet(self._names, now_ms), now_ms
+            self._packet_names = names[: len(names) - len(self._names)]
             self._destinations.extend(gossip.neighbors.peers if self._packet else ())
         while sent < limit and self._destinations:
             self._send(self._packet, self._destinations.popleft())
             sent += 1
         return sent
+
+    def _renew_packet(self, gossip: Gossip, now_ms: int) -> None:
+        """Encode the packet that is being sent again, if the ages in it are those of a time long ago."""
+        if now_ms - self._packet_ms < _MAX_PACKET_AGE_MS:
+            return
+        self._packet, self._packet_ms = gossip.take_packet(deque(self._packet_names), now_ms), now_ms
+        if not self._packet:
+            # All of its names have timed out.
+            self._destinations.clear()
 
     def _send(self, packet: bytes, peer: GossipPeer, *, is_proven: bool = True) -> None:
         if peer.family != self._family:
