@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import socket
 from collections import deque
 from typing import Final
 
@@ -160,9 +161,10 @@ class SimulatedConnections(ConnectionNetwork):
     def serve(self, address: SocketAddress) -> SimulatedListener:
         """Return a listener from which a test accepts connections; port 0 is replaced by a free one.
 
-        Raises OSError if another listener has the address.
+        The address of a Unix socket is that of no file. Raises OSError if another listener has the address.
         """
-        bound = address if address.port else SocketAddress.of(address.host, next(self._ports))
+        has_port = address.port or address.family == socket.AF_UNIX
+        bound = address if has_port else SocketAddress.of(address.host, next(self._ports))
         if str(bound) in self._listeners:
             raise OSError(
                 errno.EADDRINUSE,
