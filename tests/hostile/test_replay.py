@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from targets import CORPORA, NAMES, load, read_corpus
+from targets import CORPORA, NAMES, Target, load, read_corpus
 from targets._simulations import close_all
 
 MAX_CORPORA_LENGTH = 1 << 20
+#: Libraries of optional features, which targets import.
+OPTIONAL = {
+    "dashboard_requests": ("starlette",),
+    "spark_payloads": ("pyarrow", "google.protobuf"),
+    "spark_staging": ("pyarrow",),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +23,15 @@ def simulations() -> Iterator[None]:
     close_all()
 
 
+def loaded(name: str) -> Target:
+    for library in OPTIONAL.get(name, ()):
+        pytest.importorskip(library)
+    return load(name)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_target_accepts_its_seeds(name):
-    target = load(name)
+    target = loaded(name)
     seeds = list(target.seeds())
 
     assert seeds
@@ -28,7 +40,7 @@ def test_a_target_accepts_its_seeds(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_input_of_a_corpus_breaks_an_invariant(name):
-    target, corpus = load(name), read_corpus(name)
+    target, corpus = loaded(name), read_corpus(name)
 
     assert corpus
     for data in corpus:
