@@ -87,9 +87,10 @@ class CatalogReader:
                 f"{self._where}: version {version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}: must be "
                 f"{MAJOR_VERSION}.x; convert an older archive with Aeron's ArchiveTool: migrate"
             )
-        if alignment < 0 or alignment & (alignment - 1):
+        if not 0 <= alignment <= _LONGEST_ENTRY or alignment & (alignment - 1):
             raise CorruptRecordingError(
-                f"{self._where}: alignment={alignment}: must be a power of two; restore a copy of the file"
+                f"{self._where}: alignment={alignment}: must be a power of two up to {_LONGEST_ENTRY}; restore a copy "
+                "of the file"
             )
         self.alignment = alignment or _OLD_ALIGNMENT
         self.first_offset = _HEADER.size if alignment else _OLD_ALIGNMENT

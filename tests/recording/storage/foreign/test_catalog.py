@@ -112,6 +112,11 @@ def test_an_impossible_field_is_a_fault_of_its_recording(folder, offset, value, 
     [
         (struct.pack("<i", 2 << 16), "version 2.0.0: must be 3.x; convert an older archive"),
         (struct.pack("<iiqi", 3 << 16, 32, 0, 48), "alignment=48: must be a power of two"),
+        # An entry of this length would be written, but never read.
+        (
+            struct.pack("<iiqi", 3 << 16, 32, 0, 1 << 24),
+            "alignment=16777216: must be a power of two up to 1048576",
+        ),
     ],
 )
 def test_a_header_that_cannot_be_understood_is_refused(folder, header, text):
