@@ -144,6 +144,6 @@ def check_answer(answer: bytes, head_of_request: bytes, mode: int) -> bool:
     assert len(text) < 10_000
     assert unquote(head_of_request.split(b" ")[1].partition(b"?")[0].decode("latin-1")) == METRICS_PATH
     assert not mode & GUARDED or TOKEN.encode() in head_of_request
-    hosts = re.findall(rb"\r\nhost:[ \t]*([^\r]*)", head_of_request, re.IGNORECASE)
+    hosts = re.findall(rb"\r\nhost:[ \t\x85\xa0]*([^\r]*)", head_of_request, re.IGNORECASE)
     assert not mode & LOCAL or all(HOSTS.match(host) for host in hosts)
     return True
