@@ -92,7 +92,7 @@ def test_frames_that_a_dead_recorder_has_not_published_are_no_fault(aeron, live)
 
     assert (outcome.code, json.loads(outcome.out)[0]["unpublished_bytes"]) == (0, 64)
     assert (
-        "notice: recording 1: its recorder died before readers were let read its last 64 bytes, from position 128 on"
+        "notice: recording 1: its recorder ended without publishing its last 64 bytes, from position 128 on"
         in outcome.err
     )
 

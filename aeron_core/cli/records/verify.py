@@ -71,9 +71,9 @@ def verify_recordings(
             )
         if result.unpublished_length:
             print_stderr(
-                f"notice: recording {result.recording_id}: its recorder died before readers were let read its last "
+                f"notice: recording {result.recording_id}: its recorder ended without publishing its last "
                 f"{counted(result.unpublished_length, 'byte')}, from position {result.end} on: the next recorder keeps "
-                "them, or cuts what the index does not cover if the machine has restarted meanwhile"
+                "them, or cuts what the index does not cover if the machine has restarted"
             )
     for found_fault in faults:
         print_stderr(f"error: {found_fault}")

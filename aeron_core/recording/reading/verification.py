@@ -88,7 +88,9 @@ class _Verification:
         self._verify_gap(position, result.end)
         if state is not RecordingState.LIVE:
             scanned = self._verify_tail()
-            if state is RecordingState.ABANDONED:
+            # No recorder of ours continues a copy without a mark, or a recording of an Aeron Archive.
+            is_ours = self._recording.heartbeat_ms > 0 and not self._recording.is_preallocated
+            if state is RecordingState.ABANDONED and is_ours:
                 result.unpublished_length = scanned
         return result
 

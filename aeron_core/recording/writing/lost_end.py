@@ -15,20 +15,20 @@ class LostEnd:
     recording_id: int
     file: str  # of its last segment
     begin: int  # where the recording continues
-    end: int  # of the file, of its index, or of what readers were let read, whichever is the furthest
-    shown: int  # position up to which readers were let
-    is_after_crash: bool  # of the machine; otherwise only the recorder died
+    end: int  # of the file, of its index, or the published position, whichever is the furthest
+    shown: int  # published position
+    is_written: bool  # whether all that was written is surely there: the machine has not restarted since
 
     def notice(self, *, continues: bool) -> str:
         """Return a sentence; `continues`: whether the stream still has the frames, which are recorded again."""
         cause = (
-            "the machine stopped before they were on the disk"
-            if self.is_after_crash
-            else "the recorder died while it wrote them"
+            "the recorder ended while it wrote them"
+            if self.is_written
+            else "the machine has restarted, or the mark is missing, and they may not have been on the disk"
         )
-        result = "the stream delivers them again" if continues else "the stream does not deliver them again"
+        result = "; the stream delivers them again" if continues else ""
         seen = f"; readers may have read up to {self.shown}" if self.shown > self.begin else ""
         return (
             f"recording {self.recording_id}: {self.file}: cut {self.end - self.begin} bytes at the end, positions "
-            f"{self.begin} to {self.end}: {cause}; {result}{seen}"
+            f"{self.begin} to {self.end}: {cause}{result}{seen}"
         )

@@ -65,9 +65,11 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
         file = names.segment_file(recording_id, recording.segment_base(start))
         # Files that are missing although the machine has not crashed were deleted: there is nothing to truncate.
         end = start if promise.is_written else promise.shown
-        return Resumption(start, start, damage, _lost_end(recording_id, file, promise, start, end))
+        lost = _lost_end(recording, file, promise, start, start, end)
+        return Resumption(start, start, damage, lost)
     tail = _Tail.load(store, recording, bases[-1], max(bases[-1], start))
-    end = max(tail.end, promise.shown)
+    written = tail.end
+    end = max(written, promise.shown)
     tail.drop_unflushed_entries(promise)
     if defect := tail.defect(promise):
         kept = min(max(promise.shown, start), tail.end)
@@ -83,15 +85,17 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
         writer.flush()  # readers and the sender may pass this position from now on
     finally:
         writer.close()
-    return Resumption(
-        position, border, damage, _lost_end(recording_id, tail.segment.name, promise, position, end)
-    )
+    lost = _lost_end(recording, tail.segment.name, promise, position, written, end)
+    return Resumption(position, border, damage, lost)
 
 
-def _lost_end(recording_id: int, file: str, promise: _Promise, begin: int, end: int) -> LostEnd | None:
-    if begin >= end:
+def _lost_end(  # noqa: PLR0913 - positions
+    recording: Recording, file: str, promise: _Promise, begin: int, written: int, end: int
+) -> LostEnd | None:
+    # A stopped recording was recovered before, and told of then, unless its files have grown since.
+    if begin >= end or not (recording.is_live or begin < written):
         return None
-    return LostEnd(recording_id, file, begin, end, promise.shown, is_after_crash=not promise.is_written)
+    return LostEnd(recording.recording_id, file, begin, end, promise.shown, promise.is_written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ class _Promise:
         bool  # whether data that was written and not flushed is still present: the machine has not crashed
     )
     flushed: int  # position up to which everything was flushed, with its index
-    shown: int  # position up to which readers were let
+    shown: int  # published position, up to which readers read
 
 
 def _promise_of(store: LocalStore, recording: Recording) -> tuple[_Promise, tuple[str, ...]]:

@@ -6,6 +6,7 @@ from dead_writers import LATER_NS, die, resume, tear
 from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.retention.states import RECORDER_TIMEOUT_NS
 from aeron_core.recording.storage import mark
+from aeron_core.recording.storage.catalogue import update_descriptor
 from aeron_core.recording.writing.continuation import stop_interrupted_recordings
 from aeron_core.recording.writing.durability import DurabilityPolicy
 from aeron_core.recording.writing.recovery import recover
@@ -45,8 +46,8 @@ def test_a_frame_that_a_dead_recorder_has_not_completed_is_delivered_again(writt
 
     assert (lost.begin, lost.end) == (64, 104)
     assert lost.notice(continues=True) == (
-        "recording 0: 0-0.rec: cut 40 bytes at the end, positions 64 to 104: the recorder died while it wrote them; "
-        "the stream delivers them again"
+        "recording 0: 0-0.rec: cut 40 bytes at the end, positions 64 to 104: the recorder ended while it wrote "
+        "them; the stream delivers them again"
     )
 
 
@@ -63,13 +64,13 @@ def test_data_that_was_not_flushed_before_a_crash_of_the_machine_is_in_the_notic
     restart_machine()
 
     assert notices(written) == [
-        "recording 0: 0-0.rec: cut 64 bytes at the end, positions 64 to 128: the machine stopped before they were on "
-        "the disk; the stream does not deliver them again"
+        "recording 0: 0-0.rec: cut 64 bytes at the end, positions 64 to 128: the machine has restarted, or the mark is "
+        "missing, and they may not have been on the disk"
     ]
     assert notices(written) == []
 
 
-def test_a_notice_has_the_position_up_to_which_readers_were_let(begin, restart_machine):
+def test_a_notice_has_the_published_position(begin, restart_machine):
     written = begin(policy=DurabilityPolicy.NEVER)
     written.append(b"a")
     written.append(b"b", b"c")
@@ -78,9 +79,22 @@ def test_a_notice_has_the_position_up_to_which_readers_were_let(begin, restart_m
     restart_machine()
 
     assert notices(written) == [
-        "recording 0: 0-0.rec: cut 128 bytes at the end, positions 64 to 192: the machine stopped before they were on "
-        "the disk; the stream does not deliver them again; readers may have read up to 192"
+        "recording 0: 0-0.rec: cut 128 bytes at the end, positions 64 to 192: the machine has restarted, or the mark "
+        "is missing, and they may not have been on the disk; readers may have read up to 192"
     ]
+
+
+def test_a_stopped_recording_whose_end_is_missing_has_one_notice(begin, restart_machine):
+    written = begin(policy=DurabilityPolicy.NEVER)
+    written.append(b"a", b"b")
+    tear(written, bytes(64), 64)
+    die(written)
+    restart_machine()
+    assert len(notices(written)) == 1
+    # It has a stop position that its files do not reach.
+    update_descriptor(written.store, 0, stop_position=128, stop_time_ns=NOW_NS)
+
+    assert recover(written.store, 0, LATER_NS).lost is None
 
 
 def test_files_that_never_reached_the_disk_are_in_the_notice(begin, restart_machine):
@@ -93,7 +107,7 @@ def test_files_that_never_reached_the_disk_are_in_the_notice(begin, restart_mach
 
     lost = recover(written.store, 0, LATER_NS).lost
 
-    assert (lost.file, lost.begin, lost.end, lost.is_after_crash) == ("0-0.rec", 0, 64, True)
+    assert (lost.file, lost.begin, lost.end, lost.is_written) == ("0-0.rec", 0, 64, False)
 
 
 def test_verification_counts_whole_frames_that_a_dead_recorder_has_not_published(written):
