@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from aeron_core.errors import ConfigurationError
+from pyspark_aeron.decoding.arrow_sizes import MAX_SIZE_OF_FEW_BYTES, MAX_SIZE_PER_BYTE, decoded_size
 from pyspark_aeron.decoding.rows import COLUMNS_EXAMPLE, PAYLOAD, take_options
-
-#: Rows of a payload for each of its bytes, or in all if that is more. Invented: a row takes a bit at least, unless its
-#: columns are null or compressed. A column of nulls has no bytes, but takes memory for each row when it is cast.
-_MAX_ROWS_PER_BYTE: Final = 8
-_MAX_ROWS_OF_FEW_BYTES: Final = 1 << 20
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,9 +19,9 @@ def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn payloads that are Arrow IPC streams into their rows, with the columns of option `schema`.
 
     Of the other columns only `position` and `recording_id` stay. A null payload has no rows. One that is not an Arrow
-    IPC stream, has columns that cannot be cast to `schema`, or very many rows in few bytes, fails the query with its
-    position, or has no rows with option `corrupt` = skip. Raises ConfigurationError if `schema` is not given or has no
-    column names, and Spark's error if it is not DDL.
+    IPC stream, has columns that cannot be cast to `schema`, or takes far more memory than its bytes, fails the query
+    with its position, or has no rows with option `corrupt` = skip. Raises ConfigurationError if `schema` is not given
+    or has no column names, and Spark's error if it is not DDL.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - needs pyarrow
     from pyspark.sql.types import StructType  # noqa: PLC0415 - takes half a second
@@ -106,12 +102,12 @@ class _ArrowRows:
                 f"payload{where}: must be an Arrow IPC stream: {error}; use the decoder that fits the payloads, or "
                 "begin after this position with startingPosition"
             ) from None
-        length, count = len(payload.as_buffer()), sum(row.num_rows for row in rows)
-        most = max(_MAX_ROWS_PER_BYTE * length, _MAX_ROWS_OF_FEW_BYTES)
-        if count > most:
+        length, size = len(payload.as_buffer()), sum(map(decoded_size, rows))
+        most = max(MAX_SIZE_PER_BYTE * length, MAX_SIZE_OF_FEW_BYTES)
+        if size > most:
             raise ConfigurationError(
-                f"payload{where}: has {count} rows in {length} bytes: must have at most {most}: send them in several "
-                "messages, or begin after this position with startingPosition"
+                f"payload{where}: takes up to {size} bytes decoded, {length} encoded: must take at most {most}: send "
+                "it in several messages, or begin after this position with startingPosition"
             )
         return [self._columns(row, where) for row in rows]
 
