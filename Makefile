@@ -172,11 +172,11 @@ floods: $(VENV)/.built $(VENV)/.developing
 SEED := 1
 SEEDS := 20
 JOBS := 1
-faults: $(VENV)/.built
+faults: $(VENV)/.built $(VENV)/.developing
 	$(PYTHON) tools/faults --seed $(SEED) --seeds $(SEEDS) --jobs $(JOBS)
 
 DURATION := 3600
-soak: $(VENV)/.built
+soak: $(VENV)/.built $(VENV)/.developing
 	@$(BIN)/pip install --quiet --group plots
 	$(PYTHON) tools/faults --seed $(SEED) --soak $(DURATION) --keep build/soak --plot build/soak/soak.png
 
