@@ -10,7 +10,7 @@ import socket
 import statistics
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 
 import aeron_core
 
@@ -52,13 +52,15 @@ def connected() -> socket.socket:
 
 
 class Attack:
-    """Sends empty fragments of one message at BYTES_PER_S while it is entered; `sent` is their number."""
+    """Sends empty fragments of one message at BYTES_PER_S while it is entered, on a new connection after each close.
+
+    `sent` is their number, `connections` that of the connections.
+    """
 
     def __init__(self) -> None:
-        self.sent = 0
+        self.sent = self.connections = 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run)
-        self._error: OSError | None = None
 
     def __enter__(self) -> Attack:
         self._thread.start()
@@ -67,20 +69,18 @@ class Attack:
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
         self._thread.join()
-        if self._error is not None:
-            raise self._error
 
     def _run(self) -> None:
-        try:
-            with closing(connected()) as attacker:
+        begin_s = time.monotonic()
+        while not self._is_over.is_set():
+            # The driver closes a connection with too many of them.
+            with suppress(OSError), closing(connected()) as attacker:
+                self.connections += 1
                 attacker.sendall(FIRST_FRAGMENT)
-                begin_s = time.monotonic()
                 while not self._is_over.wait(PAUSE_S):
                     due = int((time.monotonic() - begin_s) * BYTES_PER_S) // len(EMPTY_FRAGMENT) - self.sent
-                    attacker.sendall(EMPTY_FRAGMENT * due)
                     self.sent += due
-        except OSError as error:  # such as of a connection that the driver has closed
-            self._error = error
+                    attacker.sendall(EMPTY_FRAGMENT * due)
 
 
 class Echo:
@@ -128,7 +128,7 @@ def measure_fragments(aeron: aeron_core.Aeron, seconds: float) -> dict[str, floa
     """Return the echoes in a second without and with an attack, and the median share that is left."""
     calm: list[float] = []
     attacked: list[float] = []
-    sent = 0
+    sent = connections = 0
     with closing(Echo(aeron)) as echo:
         echo.per_s(0.5)
         for _ in range(TURNS):
@@ -136,6 +136,7 @@ def measure_fragments(aeron: aeron_core.Aeron, seconds: float) -> dict[str, floa
             with Attack() as attack:
                 attacked.append(echo.per_s(seconds))
             sent += attack.sent
+            connections += attack.connections
     return {
         "no attack: echoes over WebSocket/s": statistics.median(calm),
         "empty fragments: echoes over WebSocket/s": statistics.median(attacked),
@@ -143,4 +144,5 @@ def measure_fragments(aeron: aeron_core.Aeron, seconds: float) -> dict[str, floa
             with_attack / without for with_attack, without in zip(attacked, calm, strict=True)
         ),
         "empty fragments: sent/s": sent / seconds / TURNS,
+        "empty fragments: connections/s": connections / seconds / TURNS,
     }

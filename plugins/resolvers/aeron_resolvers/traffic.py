@@ -140,7 +140,7 @@ class GossipSender:
         return sent
 
     def _renew_packet(self, gossip: Gossip, now_ms: int) -> None:
-        """Encode the packet that is being sent again, if the ages in it are those of a time long ago."""
+        """Encode the packet that is being sent again, if its ages are stale."""
         if now_ms - self._packet_ms < _MAX_PACKET_AGE_MS:
             return
         self._packet, self._packet_ms = gossip.take_packet(deque(self._packet_names), now_ms), now_ms

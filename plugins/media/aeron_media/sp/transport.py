@@ -253,6 +253,8 @@ def _relayed_connections(channel: PairChannel) -> RelayNetwork | None:
             host=str(keys.endpoint),
             path=keys.path or "/",
             max_message_length=keys.max_message_length + keys.protocol.hops_length,
+            ttl=keys.ttl,
+            accepts_zero_hops=keys.accept_zero_hop,
         )
         return WsConnections(
             params,

@@ -3,6 +3,7 @@
     received from the peer           answer
     text message                     close 1003
     message that is too long         close 1009
+    frames with little content       close 1008 if there are too many, see `frames`
     violation of RFC 6455            close 1002, or 1007 for invalid UTF-8
     ping                             pong; only the last of several waiting pings is answered
     close                            close
@@ -24,6 +25,7 @@ from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opc
 
 from aeron_media.connections.relay.session import Session, SessionError, closed_in_handshake
 from aeron_media.sp.peer import greeting_of
+from aeron_media.sp.websocket.frames import FrameBudget
 from aeron_media.sp.websocket.handshake import WsClientHandshake, WsHandshake, WsServerHandshake
 from aeron_media.sp.websocket.messages import LENGTH, MessageSplitter
 from aeron_media.sp.websocket.params import PROTOCOLS, WsParams
@@ -50,7 +52,9 @@ class WsSession(Session):
     def __init__(
         self, params: WsParams, *, server_side: bool, now: Callable[[], float] = time.monotonic
     ) -> None:
-        self._limit = _MessageLimit(params.max_message_length)
+        self._budget = FrameBudget(now)
+        self._limit = _FrameLimit(params.max_message_length, self._budget)
+        self._params = params
         self._is_server = server_side
         handshake = WsServerHandshake if server_side else WsClientHandshake
         self._handshake: WsHandshake = handshake(params, [self._limit])
@@ -208,6 +212,11 @@ class WsSession(Session):
         self._limit.held = len(self._message)
 
     def _add_message(self, message: bytes | bytearray) -> None:
+        # No subscriber limits messages that the agent discards.
+        if self._params.discards(message) and not self._budget.spend():
+            self._is_over = True
+            self._on_violation(CloseConnection(code=CloseReason.POLICY_VIOLATION))
+            return
         self._plain += (LENGTH.pack(len(message)), message)
         self._plain_length += LENGTH.size + len(message)
 
@@ -232,6 +241,8 @@ class WsSession(Session):
             text, remedy = "a text message, which SP does not use", "send binary messages"
         elif event.code == CloseReason.MESSAGE_TOO_BIG:
             text, remedy = f"a message of more than {self._limit.max_length} bytes", "max-message= sets it"
+        elif event.code == CloseReason.POLICY_VIOLATION:
+            text, remedy = "too many frames with little content", "send longer fragments, or fewer pings"
         else:
             text, remedy = "a violation of WebSocket", "repair the peer"
             detail = event.reason or ""
@@ -247,15 +258,16 @@ class WsSession(Session):
         self._outgoing.append(self._connection.send(CloseConnection(code=code, reason=reason)))
 
 
-class _MessageLimit(Extension):
-    """Check of each frame's header before its payload is held; an extension that is not negotiated on the wire."""
+class _FrameLimit(Extension):
+    """Check of each frame; an extension that is not negotiated on the wire."""
 
-    name = "aeron-message-limit"
+    name = "aeron-frame-limit"
 
-    def __init__(self, max_length: int) -> None:
+    def __init__(self, max_length: int, budget: FrameBudget) -> None:
         self.max_length = max_length
         #: Bytes held of the incomplete message.
         self.held = 0
+        self._budget = budget
 
     def enabled(self) -> bool:
         return True
@@ -266,8 +278,21 @@ class _MessageLimit(Extension):
     def frame_inbound_header(
         self, proto: FrameDecoder | FrameProtocol, opcode: Opcode, rsv: RsvBits, payload_length: int
     ) -> CloseReason | RsvBits:
+        # Before the payload is held. Called again for the same frame if its mask has not arrived yet.
         if opcode is Opcode.TEXT:
             return CloseReason.UNSUPPORTED_DATA
         if not opcode.iscontrol() and payload_length > self.max_length - self.held:
             return CloseReason.MESSAGE_TOO_BIG
         return RsvBits(rsv1=False, rsv2=False, rsv3=False)
+
+    def frame_inbound_complete(
+        self, proto: FrameDecoder | FrameProtocol, fin: bool
+    ) -> CloseReason | bytes | None:
+        header = proto.header if isinstance(proto, FrameDecoder) else None
+        if header is None:
+            return None
+        if not header.opcode.iscontrol():
+            self._budget.earn(header.payload_len)
+        if header.opcode is not Opcode.BINARY and not self._budget.spend():
+            return CloseReason.POLICY_VIOLATION
+        return None

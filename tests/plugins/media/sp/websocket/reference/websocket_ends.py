@@ -18,7 +18,9 @@ class End:
 
     def __init__(self, *, server_side=True, max_message_length=1 << 20):
         self.now = 100.0
-        params = WsParams("pair1.sp.nanomsg.org", "example.com", "/", max_message_length)
+        params = WsParams(
+            "pair1.sp.nanomsg.org", "example.com", "/", max_message_length, ttl=8, accepts_zero_hops=False
+        )
         self.session = WsSession(params, server_side=server_side, now=lambda: self.now)
         self.mask = MASK if server_side else None
         if server_side:
