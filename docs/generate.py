@@ -19,7 +19,7 @@ from aeron_core import settings
 from aeron_core.cli import outcome
 from aeron_core.cli.program import make_core_app
 from aeron_core.concurrent import counter_types
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.settings.model import SettingsModel

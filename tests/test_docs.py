@@ -10,7 +10,7 @@ import typer
 
 from aeron_core.cli.index import PLUGIN_COMMANDS
 from aeron_core.cli.program import make_core_app
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.spi import hookspecs

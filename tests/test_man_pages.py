@@ -35,7 +35,7 @@ def test_a_page_has_its_arguments_options_and_exit_codes():
     assert "\\fBaeron\\-core sub\\fP [OPTIONS] CHANNEL STREAM_ID\n" in page
     assert "\n.TP\n\\fBCHANNEL\\fP\n" in page
     assert "\n.TP\n\\fB\\-\\-count COUNT\\fP\nNumber of messages" in page
-    assert "\n.TP\n\\fB130\\fP\n" in page
+    assert "\n.TP\n\\fB128+n\\fP\nsignal number n" in page
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.concurrent.wake_up import Bells
 from aeron_core.driver.agents.conductor_input import ConductorInput
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels
 from aeron_core.driver.agents.data_agent import AgentParams, ConductorAgent
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, SystemCounters
+from aeron_core.driver.agents.system_counters import SystemCounters
 from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.driver.conductor.client_proxy import ClientProxy
 from aeron_core.driver.conductor.conductor import Conductor

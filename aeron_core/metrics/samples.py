@@ -13,7 +13,7 @@ from typing import Final
 from aeron_core.concurrent import counter_types as types
 from aeron_core.concurrent.counter_types import owner_of
 from aeron_core.concurrent.counters import CounterRecord
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 from aeron_core.frozen import frozen
 from aeron_core.observation.driver_files import DriverFiles
 

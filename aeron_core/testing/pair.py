@@ -22,7 +22,7 @@ from aeron_core.client.connecting import connect
 from aeron_core.client.handlers import ClientHandlers
 from aeron_core.concurrent.counters import CounterRecord, CountersReader
 from aeron_core.concurrent.error_log import ErrorRecord, read_errors
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.driver.random_bits import system_bits, use_random_bits
 from aeron_core.protocol.cnc import CNC_FILE, CncFile

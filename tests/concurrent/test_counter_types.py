@@ -1,5 +1,5 @@
 from aeron_core.concurrent import counter_types
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 
 
 def test_the_id_of_the_control_protocol_version_is_its_index_among_the_system_counters():

@@ -10,7 +10,7 @@ import pytest
 from messages import expected_checksum, message
 
 from aeron_core.concurrent.loss_report import read_loss_report
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 
 pytestmark = pytest.mark.interop

@@ -13,7 +13,7 @@ from messages import Checksum, expected_checksum, message
 
 import aeron_core
 from aeron_core.concurrent.error_log import read_errors
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 from aeron_core.observation.driver_files import DriverFiles
 
 pytestmark = pytest.mark.interop

@@ -20,7 +20,7 @@ from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
 from aeron_core.concurrent.loss_report import read_loss_report
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import ClientError
 from aeron_core.observation.driver_files import DriverFiles, open_loss_report

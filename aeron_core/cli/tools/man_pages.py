@@ -116,7 +116,7 @@ def _option(param: Any) -> tuple[str, str]:
 def _exit_codes() -> Iterator[tuple[str, str]]:
     for line in (inspect.getdoc(outcome) or "").splitlines():
         code, _, meaning = line.strip().partition(" ")
-        if code.isdigit():
+        if code[:1].isdigit():
             yield code, meaning.strip()
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
-from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.counter_labels import SystemCounterLabels, labelled
 from aeron_core.errors import ChannelUriError
 from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams, SendEndpointParams
 from aeron_core.testing.conformance.open_descriptors import open_descriptors, opened_since
