@@ -6,6 +6,7 @@ hops.
 
 from __future__ import annotations
 
+import select
 import socket
 import statistics
 import threading
@@ -77,7 +78,8 @@ class Attack:
             with suppress(OSError), closing(connected()) as attacker:
                 self.connections += 1
                 attacker.sendall(FIRST_FRAGMENT)
-                while not self._is_over.wait(PAUSE_S):
+                # Readable once the driver has sent a close.
+                while not select.select([attacker], [], [], PAUSE_S)[0] and not self._is_over.is_set():
                     due = int((time.monotonic() - begin_s) * BYTES_PER_S) // len(EMPTY_FRAGMENT) - self.sent
                     self.sent += due
                     attacker.sendall(EMPTY_FRAGMENT * due)
