@@ -102,11 +102,11 @@ class _ArrowRows:
                 f"payload{where}: must be an Arrow IPC stream: {error}; use the decoder that fits the payloads, or "
                 "begin after this position with startingPosition"
             ) from None
-        length, size = len(payload.as_buffer()), sum(map(decoded_size, rows))
+        length, size = len(payload.as_buffer()), sum(decoded_size(row, self._wanted.names) for row in rows)
         most = max(MAX_SIZE_PER_BYTE * length, MAX_SIZE_OF_FEW_BYTES)
         if size > most:
             raise ConfigurationError(
-                f"payload{where}: takes up to {size} bytes decoded, {length} encoded: must take at most {most}: send "
+                f"payload{where}: takes {size} bytes decoded, {length} encoded: must take at most {most}: send "
                 "it in several messages, or begin after this position with startingPosition"
             )
         return [self._columns(row, where) for row in rows]
