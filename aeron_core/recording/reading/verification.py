@@ -89,8 +89,8 @@ class _Verification:
         if state is not RecordingState.LIVE:
             scanned = self._verify_tail()
             # No recorder of ours continues a copy without a mark, or a recording of an Aeron Archive.
-            is_ours = self._recording.heartbeat_ms > 0 and not self._recording.is_preallocated
-            if state is RecordingState.ABANDONED and is_ours:
+            is_copy = state is RecordingState.ABANDONED and self._recording.heartbeat_ms == 0
+            if state is RecordingState.ABANDONED and not (is_copy or self._recording.is_preallocated):
                 result.unpublished_length = scanned
         return result
 

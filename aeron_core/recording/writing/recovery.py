@@ -57,7 +57,7 @@ class LostEnd:
         result = "; the stream delivers them again" if continues else ""
         seen = f"; readers may have read up to {self.shown}" if self.shown > self.begin else ""
         return (
-            f"recording {self.recording_id}: {self.file}: cut {self.end - self.begin} bytes at the end, positions "
+            f"recording {self.recording_id}: {self.file}: lost {self.end - self.begin} bytes at the end, positions "
             f"{self.begin} to {self.end}: {cause}{result}{seen}"
         )
 
@@ -90,11 +90,10 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
         file = names.segment_file(recording_id, recording.segment_base(start))
         # Files that are missing although the machine has not crashed were deleted: there is nothing to truncate.
         end = start if promise.is_written else promise.shown
-        lost = _lost_end(recording, file, promise, start, start, end)
+        lost = _lost_end(recording_id, file, promise, start, end)
         return Resumption(start, start, damage, lost)
     tail = _Tail.load(store, recording, bases[-1], max(bases[-1], start))
-    written = tail.end
-    end = max(written, promise.shown)
+    end = max(tail.end, promise.shown)
     tail.drop_unflushed_entries(promise)
     if defect := tail.defect(promise):
         kept = min(max(promise.shown, start), tail.end)
@@ -110,17 +109,14 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
         writer.flush()  # readers and the sender may pass this position from now on
     finally:
         writer.close()
-    lost = _lost_end(recording, tail.segment.name, promise, position, written, end)
+    lost = _lost_end(recording_id, tail.segment.name, promise, position, end)
     return Resumption(position, border, damage, lost)
 
 
-def _lost_end(  # noqa: PLR0913 - positions
-    recording: Recording, file: str, promise: _Promise, begin: int, written: int, end: int
-) -> LostEnd | None:
-    # A stopped recording was recovered before, and told of then, unless its files have grown since.
-    if begin >= end or not (recording.is_live or begin < written):
+def _lost_end(recording_id: int, file: str, promise: _Promise, begin: int, end: int) -> LostEnd | None:
+    if begin >= end:
         return None
-    return LostEnd(recording.recording_id, file, begin, end, promise.shown, promise.is_written)
+    return LostEnd(recording_id, file, begin, end, promise.shown, promise.is_written)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def test_a_recorder_prints_what_it_has_cut_after_a_killed_one(start, patient_dri
     recorder.popen.send_signal(signal.SIGTERM)
     outcome = recorder.ended()
 
-    assert "notice: recording 0: 0-0.rec: cut 40 bytes at the end, positions 64 to 104" in outcome.err
+    assert "notice: recording 0: 0-0.rec: lost 40 bytes at the end, positions 64 to 104" in outcome.err
     assert (outcome.code, payloads(archive)) == (0, [b"one", b"two"])
 
 

@@ -46,7 +46,7 @@ def test_a_frame_that_a_dead_recorder_has_not_completed_is_delivered_again(writt
 
     assert (lost.begin, lost.end) == (64, 104)
     assert lost.notice(continues=True) == (
-        "recording 0: 0-0.rec: cut 40 bytes at the end, positions 64 to 104: the recorder ended while it wrote "
+        "recording 0: 0-0.rec: lost 40 bytes at the end, positions 64 to 104: the recorder ended while it wrote "
         "them; the stream delivers them again"
     )
 
@@ -64,8 +64,8 @@ def test_data_that_was_not_flushed_before_a_crash_of_the_machine_is_in_the_notic
     restart_machine()
 
     assert notices(written) == [
-        "recording 0: 0-0.rec: cut 64 bytes at the end, positions 64 to 128: the machine has restarted, or the mark is "
-        "missing, and they may not have been on the disk"
+        "recording 0: 0-0.rec: lost 64 bytes at the end, positions 64 to 128: the machine has restarted, or the mark "
+        "is missing, and they may not have been on the disk"
     ]
     assert notices(written) == []
 
@@ -79,22 +79,24 @@ def test_a_notice_has_the_published_position(begin, restart_machine):
     restart_machine()
 
     assert notices(written) == [
-        "recording 0: 0-0.rec: cut 128 bytes at the end, positions 64 to 192: the machine has restarted, or the mark "
+        "recording 0: 0-0.rec: lost 128 bytes at the end, positions 64 to 192: the machine has restarted, or the mark "
         "is missing, and they may not have been on the disk; readers may have read up to 192"
     ]
 
 
-def test_a_stopped_recording_whose_end_is_missing_has_one_notice(begin, restart_machine):
+def test_a_stopped_recording_whose_end_never_reached_the_disk_has_a_notice(begin, restart_machine):
     written = begin(policy=DurabilityPolicy.NEVER)
-    written.append(b"a", b"b")
+    written.append(b"a")
+    written.append(b"b")
     tear(written, bytes(64), 64)
     die(written)
-    restart_machine()
-    assert len(notices(written)) == 1
-    # It has a stop position that its files do not reach.
+    # As `stop` stores it, which flushes the messages only if the policy does.
     update_descriptor(written.store, 0, stop_position=128, stop_time_ns=NOW_NS)
+    restart_machine()
 
-    assert recover(written.store, 0, LATER_NS).lost is None
+    for _ in range(2):  # as long as it lacks them
+        lost = recover(written.store, 0, LATER_NS).lost
+        assert (lost.begin, lost.end, lost.shown) == (64, 128, 128)
 
 
 def test_files_that_never_reached_the_disk_are_in_the_notice(begin, restart_machine):
@@ -122,3 +124,14 @@ def test_verification_counts_whole_frames_that_a_dead_recorder_has_not_published
     ]
 
     assert lengths == [0, 128]
+
+
+def test_verification_of_a_stopped_recording_needs_no_mark(written):
+    written.append(b"a")
+    die(written)
+    update_descriptor(written.store, 0, stop_position=64, stop_time_ns=NOW_NS)
+    (written.folder / "mark").write_bytes(b"x" * 5_000)
+
+    found = verify(written.store, written.archive.recording(0), LATER_NS, lambda length: None)
+
+    assert (found.faults, found.unpublished_length) == ([], 0)

@@ -119,7 +119,7 @@ def test_a_frame_that_was_half_written_is_recorded_again_with_a_notice(pair):
     pair.run_until_recorded(publication)
 
     assert pair.notices == [
-        f"recording 0: 0-0.rec: cut 40 bytes at the end, positions {end} to {end + 40}: the recorder ended while it "
+        f"recording 0: 0-0.rec: lost 40 bytes at the end, positions {end} to {end + 40}: the recorder ended while it "
         "wrote them; the stream delivers them again"
     ]
     assert (pair.recorded(), pair.errors) == (sent, [])
