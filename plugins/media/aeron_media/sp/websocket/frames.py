@@ -32,10 +32,9 @@ class FrameBudget:
 
     def spend(self) -> bool:
         """Take a frame from the budget; return False if it is used up."""
-        if self._left < 1:
-            now_s = self._now()
-            self._left = min(self._left + (now_s - self._last_s) * FRAMES_PER_S, float(BURST))
-            self._last_s = now_s
+        now_s = self._now()
+        self._left = min(self._left + (now_s - self._last_s) * FRAMES_PER_S, float(BURST))
+        self._last_s = now_s
         if self._left < 1:
             return False
         self._left -= 1

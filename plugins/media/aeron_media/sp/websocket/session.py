@@ -215,7 +215,9 @@ class WsSession(Session):
         # No subscriber limits messages that the agent discards.
         if self._params.discards(message) and not self._budget.spend():
             self._is_over = True
-            self._on_violation(CloseConnection(code=CloseReason.POLICY_VIOLATION))
+            text = "too many messages that are discarded"
+            self._close(CloseReason.POLICY_VIOLATION, text)
+            self._fault = f"the peer sent {text}, because of their hop count: see ttl= and accept-zero-hop="
             return
         self._plain += (LENGTH.pack(len(message)), message)
         self._plain_length += LENGTH.size + len(message)
@@ -293,6 +295,6 @@ class _FrameLimit(Extension):
             return None
         if not header.opcode.iscontrol():
             self._budget.earn(header.payload_len)
-        if header.opcode is not Opcode.BINARY and not self._budget.spend():
+        if header.opcode not in (Opcode.BINARY, Opcode.CLOSE) and not self._budget.spend():
             return CloseReason.POLICY_VIOLATION
         return None

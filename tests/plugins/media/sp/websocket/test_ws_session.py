@@ -337,10 +337,6 @@ FLOODS = {
     "fragments of a byte": lambda mask: (
         frame(BINARY, fin=False, mask=mask) + 300 * frame(CONTINUATION, b"a", fin=False, mask=mask)
     ),
-    "empty messages": lambda mask: 300 * frame(BINARY, mask=mask),
-    "messages without a hop": lambda mask: 300 * frame(BINARY, b"\0\0\0\0", mask=mask),
-    "messages with too many hops": lambda mask: 300 * frame(BINARY, b"\0\0\0\x09", mask=mask),
-    "messages with reserved bits": lambda mask: 300 * frame(BINARY, b"\1\0\0\1", mask=mask),
     "messages in two fragments": lambda mask: (
         300 * (frame(BINARY, fin=False, mask=mask) + frame(CONTINUATION, mask=mask))
     ),
@@ -356,6 +352,32 @@ def test_a_flood_of_frames_with_little_content_is_refused(end, name):
     )
     (closes,) = (each for each in end.sent() if each.opcode == CLOSE)
     assert (closes.code, closes.reason) == (1008, "too many frames with little content")
+
+
+DISCARDED = {
+    "empty messages": lambda mask: 300 * frame(BINARY, mask=mask),
+    "messages without a hop": lambda mask: 300 * frame(BINARY, b"\0\0\0\0", mask=mask),
+    "messages with too many hops": lambda mask: 300 * frame(BINARY, b"\0\0\0\x09", mask=mask),
+    "messages with reserved bits": lambda mask: 300 * frame(BINARY, b"\1\0\0\1", mask=mask),
+}
+
+
+@pytest.mark.parametrize("name", DISCARDED)
+def test_a_flood_of_messages_that_are_discarded_is_refused(end, name):
+    delivered = frame(BINARY, b"\0\0\0\1", mask=end.mask)
+    text, _ = end.fault(delivered + DISCARDED[name](end.mask))
+
+    assert text == (
+        "the peer sent too many messages that are discarded, because of their hop count: see ttl= and accept-zero-hop="
+    )
+    (closes,) = end.sent()
+    assert (closes.code, closes.reason) == (1008, "too many messages that are discarded")
+
+
+def test_a_peer_that_has_used_its_budget_may_close(end):
+    end.receive(256 * frame(PING, mask=end.mask) + close(1000, mask=end.mask))
+
+    assert [each.code for each in end.sent() if each.opcode == CLOSE] == [1000]
 
 
 def test_a_hundred_pings_a_second_are_answered(end):
@@ -383,7 +405,8 @@ def test_small_messages_that_are_delivered_cost_nothing(end):
 def test_time_without_frames_admits_no_larger_flood(end):
     end.now += 3600
 
-    assert end.fault(1_000 * frame(PING, mask=end.mask))[0].startswith("the peer sent too many frames")
+    assert end.receive(256 * frame(PING, mask=end.mask)) == b""
+    assert end.fault(frame(PING, mask=end.mask))[0].startswith("the peer sent too many frames")
 
 
 @pytest.mark.parametrize("cut", [1, 63, 999, 1000])
