@@ -199,7 +199,7 @@ def test_counters_that_several_senders_write_lose_nothing(memory_path):
         floods = [stack.enter_context(closing(NakFlood(client))) for _ in range(2)]
         deadline_s = time.monotonic() + 60
         for _ in range(200):
-            # No more than the buffers of the sockets hold.
+            # At most as many as fit into the buffers of the sockets.
             for _ in range(20):
                 for flood in floods:
                     flood.send()

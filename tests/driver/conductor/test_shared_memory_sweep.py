@@ -206,10 +206,11 @@ def test_a_driver_that_cannot_lock_its_names_does_not_start_and_leaves_no_file(
 
 
 def test_a_lock_file_that_cannot_be_deleted_does_not_stop_the_close_and_is_swept_later(driver, monkeypatch):
-    unlink = Path.unlink
+    unlink, attempts = Path.unlink, []
 
     def fail(path, missing_ok=False):
         if path.name.endswith("-lock"):
+            attempts.append(path)
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         unlink(path, missing_ok)
 
@@ -217,6 +218,7 @@ def test_a_lock_file_that_cannot_be_deleted_does_not_stop_the_close_and_is_swept
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", fail)
         driver.close()
+    assert attempts == [left]
 
     sweep_shared_memory()
 

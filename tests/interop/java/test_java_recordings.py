@@ -125,8 +125,8 @@ def test_a_killed_recorder_resumes_without_loss_or_delay(
     killed_s = time.monotonic()
     start_recorder(directory, channel, stream_id)
 
-    # What is sent after the kill keeps the closed stream for the second recorder: the driver ends a stream that
-    # all its subscribers have received, and nobody could tell a later recorder that it ended.
+    # Messages that the killed recorder has not received keep the closed stream open for the second one. Otherwise
+    # the driver would end the stream before the second recorder subscribes.
     assert first.result(120) == str(COUNT)
     assert publication.send(COUNT).result(120) == str(COUNT)
     assert time.monotonic() - killed_s < 60  # well below the client liveness timeout

@@ -94,7 +94,7 @@ def test_a_stopped_recording_whose_end_never_reached_the_disk_has_a_notice(begin
     update_descriptor(written.store, 0, stop_position=128, stop_time_ns=NOW_NS)
     restart_machine()
 
-    for _ in range(2):  # as long as it lacks them
+    for _ in range(2):  # each recovery reports it
         lost = recover(written.store, 0, LATER_NS).lost
         assert (lost.begin, lost.end, lost.shown) == (64, 128, 128)
 

@@ -65,3 +65,8 @@ class End:
 def plain(*messages):
     """Return messages in the TCP mapping of SP, as an agent reads them."""
     return b"".join(struct.pack(">Q", len(message)) + message for message in messages)
+
+
+def content(length):
+    """Return a payload whose bytes differ."""
+    return bytes(range(256)) * (length // 256) + bytes(range(length % 256))
