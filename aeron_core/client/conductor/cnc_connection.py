@@ -94,7 +94,7 @@ def _check_owner(aeron_dir: Path) -> tuple[int, int] | None:
     if aeron_dir != default_aeron_dir() or os.environ.get("AERON_DIR", "").strip():
         return None
     try:
-        # Of a symbolic link, check the owner of the link: whoever created it chooses the directory.
+        # For a symbolic link, check the owner of the link itself, who decides where it points.
         status = os.lstat(aeron_dir)
     except OSError:
         return None

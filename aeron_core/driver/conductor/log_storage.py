@@ -65,7 +65,7 @@ class LogStorage:
         # Logs whose file exists and is not queued for removal.
         self._live: dict[Path, StoredLog] = {}
         self._names = _SharedMemoryNames() if self._is_posix else None
-        # Computed once: to join two paths takes about as long as to map a file.
+        # Computed once: joining two paths takes about as long as mapping a file.
         self._folders = {name: settings.aeron_dir / name for name in ("publications", "images")}
 
     def create(self, folder: str, log_id: int, params: LogBufferParams) -> StoredLog:

@@ -27,7 +27,7 @@ class FrameBudget:
         self._last_s = now()
 
     def earn(self, length: int) -> None:
-        """Add what `length` bytes of payload earn; no more than BURST is kept."""
+        """Increase the budget for `length` bytes of payload, to at most BURST frames."""
         self._left = min(self._left + length / BYTES_PER_FRAME, float(BURST))
 
     def spend(self) -> bool:
